@@ -1,0 +1,74 @@
+"""What a result did not show, said before anyone infers it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analysis import formatting
+from analysis.report import wording
+from analysis.report.blocks import Block, Bullets, Heading
+from analysis.results import Estimate, Results
+from study.records import ARMS
+
+
+def unshown(results: Results) -> Iterator[Block]:
+    """Yield one line for everything that the numbers leave open."""
+    if results.verdict.outcome == "void":
+        items = ["Nothing was shown: the run is void, and its numbers support no statement about the arms."]
+    elif wording.is_pilot(results):
+        items = ["Nothing was shown about either arm in relation to the other: this is a pilot."]
+    else:
+        items = [*_use(results), *[line for estimate in results.endpoints if (line := _endpoint(estimate))]]
+    items += [*_hard_fails(results), *_reach(results)]
+    yield Heading(text="What was not shown")
+    yield Bullets(items=tuple(items))
+
+
+def _use(results: Results) -> Iterator[str]:
+    if results.verdict.outcome in {"hard_fail", "below_floor", "guardrail_failed"}:
+        reason = formatting.outcome(results.verdict.outcome)
+        yield f"That the candidate may be used was not shown ({reason}), whatever the endpoints came to."
+
+
+def _endpoint(estimate: Estimate) -> str | None:
+    name = f"{estimate.name} ({estimate.role})"
+    claimed = formatting.claim(estimate.claim, estimate.margin, estimate.unit, estimate.margin_text)
+    if estimate.claim is None:
+        return f"{name}: nothing was claimed; its numbers describe, they decide nothing."
+    if estimate.outcome is None:
+        return f"{name}: the claim ({claimed}) was not decided."
+    if not wording.is_met(estimate):
+        return f"{name}: the claim ({claimed}) was not shown. {_instead(estimate.outcome)}"
+    if estimate.outcome == "non_inferior":
+        return f"{name}: that the candidate is superior was not shown; a loss within the margin is possible."
+    if estimate.outcome == "equivalent":
+        return f"{name}: that the arms are the same was not shown, only a difference within the margin."
+    return None
+
+
+def _instead(outcome: str) -> str:
+    if outcome == "inconclusive":
+        return "Nor was the opposite: no difference shown is not the same as no difference."
+    return f"What was shown is: {formatting.outcome(outcome)}."
+
+
+def _hard_fails(results: Results) -> Iterator[str]:
+    for arm in ARMS:
+        fails = results.hard_fails.get(arm)
+        if fails is None:
+            yield f"Hard fails of the {arm}: not recorded, so nothing is known of them."
+        elif fails.count == 0:
+            seen = f"none in {fails.trials} trials"
+            yield f"Hard fails of the {arm}: {seen}; that their rate is zero was not shown."
+
+
+def _reach(results: Results) -> Iterator[str]:
+    yield "Nothing about tasks unlike the selected ones, or about other versions and settings of the drivers."
+    if results.design.get("repetitions") == 1:
+        yield "Nothing about how much one task varies from run to run: there is one repetition."
+    for arm in ARMS:
+        usage = results.usage.get(arm)
+        if usage is None or usage.fields is None:
+            yield f"Nothing about the token use of the {arm}: it was not recorded."
+        elif incomplete := sorted(name for name, field in usage.fields.items() if field.get("total") is None):
+            yield f"Nothing about the full token use of the {arm}: {', '.join(incomplete)} is incomplete."

@@ -1,0 +1,190 @@
+"""All results of a run as one record, and its comparison with a stored one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+import polars as pl
+
+from analysis import diagnostics
+from analysis.arms import hard_fails, latency_quantiles
+from analysis.estimates import estimate
+from analysis.ladder import rung_rows
+from analysis.multiplicity import fixed_sequence
+from analysis.results import Estimate, Results, Verdict
+from analysis.table import RunTable
+from analysis.usage import summarise_usage
+from analysis.verdicts import claim_met, decide
+from study.digest import JSON, canonical, is_list, is_object, read_json
+from study.protocol import parse_ceiling
+from study.records import ARMS
+
+TOLERANCE = 1e-9
+"""Relative difference up to which a re-derived number agrees."""
+
+_LOCKED = ("schedule_digest", "grader_version", "supersedes")
+_DESIGN = ("repetitions", "seed", "order", "conditions")
+
+
+def summarise(
+    table: RunTable,
+    *,
+    deviations: Sequence[Mapping[str, Any]],
+    notes: Sequence[str],
+    void_reasons: Sequence[str] = (),
+    provenance: Mapping[str, Any] = MappingProxyType({}),
+) -> Results:
+    """Compute everything that a report tells of a run.
+
+    Parameters
+    ----------
+    table : RunTable
+    deviations : sequence of mapping
+        The lines of ``deviations.jsonl``.
+    notes : sequence of str
+        What a report must print beside the verdict.
+    void_reasons : sequence of str
+        What broke the run; any makes the verdict void.
+    provenance : mapping
+        Further entries of ``design``: ``lock_commit``, ``run_number``, ``runs_known``.
+
+    Returns
+    -------
+    Results
+        All numbers are finite; what could not be computed is None with a status.
+    """
+    estimates = estimate(table)
+    fails = hard_fails(table)
+    verdict = decide(table, estimates, fails, void_reasons=void_reasons)
+    return Results(
+        schema=1,
+        study=table.protocol.id,
+        question=table.protocol.question,
+        lock_digest=table.lock_digest,
+        declared=True,
+        evidence_level=diagnostics.evidence_level(table),
+        verdict=verdict,
+        arms={arm: dict(table.lock["arms"][arm]) for arm in ARMS},
+        design={**_design(table), **provenance},
+        outcomes=diagnostics.outcome_counts(table.frame),
+        hard_fails=fails,
+        endpoints=_behind_gates(estimates, verdict),
+        latency=latency_quantiles(table),
+        ladder=rung_rows(table),
+        usage={arm: summarise_usage(table.frame.filter(pl.col("arm") == arm)) for arm in ARMS},
+        order_effect=diagnostics.order_effect(table),
+        missing=_missing(table, estimates),
+        deviations=tuple(dict(deviation) for deviation in deviations),
+        notes=tuple(notes),
+    )
+
+
+def results_to_json(results: Results) -> dict[str, JSON]:
+    """Return the results as JSON data, as ``results.json`` holds them.
+
+    Raises
+    ------
+    ValueError
+        For a number that is not finite: it has no place in results.
+    """
+    return read_json(canonical(msgspec.to_builtins(results)), "results")
+
+
+def verify_results(stored: JSON, recomputed: Results) -> list[str]:
+    """Compare stored results with recomputed ones.
+
+    Parameters
+    ----------
+    stored : JSON
+        The content of ``results.json``.
+    recomputed : Results
+
+    Returns
+    -------
+    list of str
+        One ``path: stored -> recomputed`` line per difference: floats beyond 1e-9 relative; whole numbers,
+        text and outcomes exactly; keys that only one side has.
+    """
+    return list(_differences(stored, results_to_json(recomputed), ""))
+
+
+def _behind_gates(estimates: Sequence[Estimate], verdict: Verdict) -> tuple[Estimate, ...]:
+    """Mark secondary claims descriptive when a gate in front of them did not hold."""
+    primary = next(e for e in estimates if e.role == "primary")
+    if claim_met(verdict, primary.claim or ""):
+        return tuple(estimates)
+    return tuple(fixed_sequence(estimates, stopped_at=f"the verdict ({verdict.outcome})"))
+
+
+def _design(table: RunTable) -> dict[str, Any]:
+    protocol, frame = table.protocol, table.frame
+    declared = {name: getattr(protocol.design, name) for name in _DESIGN}
+    return {
+        "tasks": frame["task_id"].n_unique(),
+        "families": frame["template_family"].n_unique(),
+        "cases": frame["case_id"].n_unique(),
+        "pairs": frame["pair"].n_unique(),
+        "trials": len(frame),
+        "suites": list(protocol.workload.suites),
+        "split": protocol.workload.split,
+        "rungs": sorted(frame["rung"].unique().to_list()),
+        **{name: value for name, value in declared.items() if value is not None},
+        "trial_timeout_s": protocol.limits.trial_timeout_s,
+        "resamples": protocol.analysis.resamples,
+        "analysis_seed": protocol.analysis.seed,
+        **{key: table.lock[key] for key in _LOCKED if key in table.lock},
+    }
+
+
+def _missing(table: RunTable, estimates: Sequence[Estimate]) -> dict[str, Any]:
+    frame = table.frame
+    void = frame.filter("void_pair")
+    planned, lost = frame["pair"].n_unique(), void["pair"].n_unique()
+    primary = next(e for e in estimates if e.role == "primary")
+    worst = best = None
+    if primary.unit == "proportion":
+        cases = diagnostics.void_cases(table, primary.name, 1 - 2 * (primary.alpha or 0.025))
+        worst = primary.estimate if cases is None else cases.worst.estimate
+        best = primary.estimate if cases is None else cases.best.estimate
+    return {
+        "planned_pairs": planned,
+        "void_pairs": lost,
+        "void_share": lost / planned,
+        "ceiling": parse_ceiling(table.protocol.missing.max_void_pairs, "protocol:missing.max_void_pairs"),
+        "split_pairs": frame.filter("split_pair")["pair"].n_unique(),
+        "lost_tasks": frame["task_id"].n_unique() - frame.filter(~pl.col("void_pair"))["task_id"].n_unique(),
+        "worst_case": worst,
+        "best_case": best,
+    }
+
+
+_ABSENT = object()
+
+
+def _differences(stored: Any, fresh: Any, path: str) -> Iterator[str]:
+    if is_object(stored) and is_object(fresh):
+        for key in sorted({*stored, *fresh}):
+            below = f"{path}.{key}" if path else key
+            yield from _differences(stored.get(key, _ABSENT), fresh.get(key, _ABSENT), below)
+    elif is_list(stored) and is_list(fresh) and len(stored) == len(fresh):
+        for n, (left, right) in enumerate(zip(stored, fresh, strict=True)):
+            yield from _differences(left, right, f"{path}[{n}]")
+    elif not _agree(stored, fresh):
+        yield f"{path}: {_shown(stored)} -> {_shown(fresh)}"
+
+
+def _agree(stored: Any, fresh: Any) -> bool:
+    numbers = all(
+        isinstance(value, (int, float)) and not isinstance(value, bool) for value in (stored, fresh)
+    )
+    if numbers and (isinstance(stored, float) or isinstance(fresh, float)):
+        return math.isclose(stored, fresh, rel_tol=TOLERANCE, abs_tol=1e-15)
+    return type(stored) is type(fresh) and stored == fresh
+
+
+def _shown(value: Any) -> str:
+    return "(absent)" if value is _ABSENT else f"{value!r:.80}"

@@ -1,0 +1,339 @@
+"""A run as one polars frame, one row per planned trial."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from analysis.taskvalues import Floats
+from study.convert import convert
+from study.digest import JSON, digest, is_object
+from study.errors import IntegrityError, RunError
+from study.journal import Attempt, read_journal
+from study.lock import lock_digest
+from study.product import FrozenRun, final_attempts, read_frozen, read_product
+from study.protocol import Protocol
+from study.records import ARMS, HARD_FAIL_CODES, OUTCOMES, Arm, Outcome, Record
+from study.runs import check_manifest, find_run
+from study.schedule import Assignment, schedule_digest
+from study.usage import FIELDS
+
+ROW_SCHEMA: dict[str, Any] = {
+    "trial": pl.Int64,
+    "pair": pl.String,
+    "position": pl.Int64,
+    "task_id": pl.String,
+    "case_id": pl.String,
+    "rung": pl.String,
+    "template_family": pl.String,
+    "repetition": pl.Int64,
+    "arm": pl.String,
+    "driver": pl.String,
+    "outcome": pl.String,
+    "passed": pl.Boolean,
+    "completed": pl.Boolean,
+    "result_completed": pl.Boolean,
+    "failure": pl.String,
+    "hallucinated": pl.List(pl.String),
+    "hard_fails": pl.List(pl.String),
+    "reasons": pl.List(pl.String),
+    "result_reasons": pl.List(pl.String),
+    "probes": pl.Int64,
+    "n_calls": pl.Int64,
+}
+"""Columns from the product; lists hold codes (their prose stays in ``product.jsonl``)."""
+
+_USAGE = tuple(
+    (f"{field}_{part}", field, part) for field in FIELDS for part in ("known_subtotal", "missing_calls")
+)
+
+JOINED_SCHEMA: dict[str, Any] = {
+    "latency_s": pl.Float64,
+    "split_pair": pl.Boolean,
+    "void_pair": pl.Boolean,
+    "model_calls": pl.Int64,
+    **{column: pl.Int64 for column, _, _ in _USAGE},
+}
+"""Columns from the journal and the protocol; null where nothing was recorded."""
+
+SCORE_COLUMNS = {"completion": "completed", "pass": "passed", "result_completion": "result_completed"}
+
+_PLANNED = ("pair", "position", "task_id", "case_id", "repetition", "arm")
+_CODED = ("hallucinated", "reasons", "result_reasons")
+
+
+class Coded(msgspec.Struct, frozen=True, kw_only=True):
+    """An entry of a row with a code; its other keys are for people."""
+
+    code: str
+
+
+class ProductRow(Record):
+    """One graded trial, as ``product.jsonl`` holds it."""
+
+    trial: int
+    pair: str
+    position: int
+    task_id: str
+    case_id: str
+    rung: str
+    template_family: str
+    repetition: int
+    arm: Arm
+    driver: str
+    outcome: Outcome
+    passed: bool
+    completed: bool
+    result_completed: bool
+    failure: str | None
+    hallucinated: list[Coded]
+    hard_fails: list[str]
+    reasons: list[Coded]
+    result_reasons: list[Coded]
+    probes: int
+    n_calls: int
+
+
+class RunTable(Record):
+    """A run, ready for the estimators.
+
+    Attributes
+    ----------
+    frame : polars.DataFrame
+        One row per planned trial in schedule order; columns of :data:`ROW_SCHEMA` and
+        :data:`JOINED_SCHEMA`. ``void_pair`` marks both trials of a pair that the declared treatment of an
+        outcome voids; ``split_pair`` those of a pair that an interruption split.
+    protocol : Protocol
+        As frozen: the only source of settings.
+    lock : dict
+        The lock.
+    lock_digest : str
+    """
+
+    frame: pl.DataFrame
+    protocol: Protocol
+    lock: dict[str, Any]
+    lock_digest: str
+
+
+class Groups(Record):
+    """One number per trial of an arm, grouped by task, and the ids of the tasks in the same order."""
+
+    tasks: tuple[str, ...]
+    values: tuple[Floats, ...]
+
+
+def read_run(folder: str | Path) -> RunTable:
+    """Read a finished run folder, after checking it against its manifest and its lock.
+
+    Parameters
+    ----------
+    folder : str or Path
+        ``runs/<study>/<stamp>``.
+
+    Returns
+    -------
+    RunTable
+
+    Raises
+    ------
+    InputError
+        When there is no run at that place.
+    RunError
+        When trials are still to be run.
+    IntegrityError
+        When files contradict the manifest, the lock, the schedule or each other.
+    """
+    place = find_run(Path(folder))
+    changed = check_manifest(place) if place.sealed else []
+    if changed:
+        raise IntegrityError(
+            changed[0], where=str(place.path), next_step="`study verify RUN` lists all changes"
+        )
+    frozen = read_frozen(place)
+    check_inputs(frozen, str(place.inputs))
+    state = read_journal(place.journal, frozen.lock_digest)
+    finals = final_attempts(frozen, state, str(place.journal))
+    if len(finals) < len(frozen.schedule):
+        raise RunError(
+            f"{len(finals)} of {len(frozen.schedule)} trials are finished",
+            where=str(place.path),
+            next_step="`study run PROTOCOL` goes on where it stopped",
+        )
+    rows = read_product(place)
+    _compare_outcomes(rows, finals, str(place.product))
+    return build_table(
+        rows,
+        frozen.schedule,
+        protocol=frozen.protocol,
+        lock=frozen.lock,
+        latencies={trial: attempt.latency_s for trial, attempt in finals.items()},
+        usage={trial: attempt.usage for trial, attempt in finals.items()},
+        split_pairs=state.split_pairs,
+        where=str(place.product),
+    )
+
+
+def _compare_outcomes(rows: Sequence[JSON], finals: Mapping[int, Attempt], where: str) -> None:
+    """Raise when a row tells another outcome than the journal; malformed rows are left to the reader."""
+    for row in rows:
+        trial = row.get("trial") if is_object(row) else None
+        attempt = finals.get(trial) if isinstance(trial, int) else None
+        if attempt is not None and row.get("outcome") != attempt.outcome:
+            raise IntegrityError(
+                f"trial {trial} is {row.get('outcome')!r} here and {attempt.outcome!r} in the journal",
+                where=where,
+                next_step="`study grade RUN` grades the journal again and compares",
+            )
+
+
+def check_inputs(frozen: FrozenRun, where: str) -> None:
+    """Raise :class:`IntegrityError` when the frozen inputs are not those of the lock."""
+    lock = frozen.lock
+    told = {
+        "protocol": (lock["protocol_digest"], digest(frozen.written)),
+        "schedule": (lock["schedule_digest"], schedule_digest(frozen.schedule)),
+        "cases": (lock["cases"], {name: case.digest for name, (case, _) in frozen.selection.cases.items()}),
+    }
+    for name, (locked, found) in told.items():
+        if locked != found:
+            raise IntegrityError(
+                f"the lock does not match the frozen {name}",
+                where=where,
+                next_step="restore the folder; a run whose inputs were changed is void",
+            )
+
+
+def build_table(
+    rows: Sequence[JSON],
+    schedule: Sequence[Assignment],
+    *,
+    protocol: Protocol,
+    lock: dict[str, JSON],
+    latencies: Mapping[int, float],
+    usage: Mapping[int, dict[str, Any] | None],
+    split_pairs: Collection[str],
+    where: str = "product",
+) -> RunTable:
+    """Join graded rows with the plan and the journal.
+
+    Parameters
+    ----------
+    rows : sequence of JSON
+        Product rows (:class:`ProductRow`), in any order.
+    schedule : sequence of Assignment
+        Every planned trial.
+    protocol, lock
+        As frozen.
+    latencies : mapping
+        Trial -> seconds; a trial without an entry has no recorded latency.
+    usage : mapping
+        Trial -> usage ledger as JSON, None when the driver recorded no model call.
+    split_pairs : collection of str
+        Pairs that an interruption split; left out of latency.
+    where : str
+        The file to name in errors.
+
+    Raises
+    ------
+    IntegrityError
+        For a planned trial without a row, a second row, a row that was not planned, or one that
+        contradicts its assignment or holds an unknown key, outcome or code.
+    """
+    planned = {assignment.trial: assignment for assignment in schedule}
+    found = _read_rows(rows, planned, where)
+    absent = sorted(set(planned) - set(found))
+    if absent:
+        raise IntegrityError(
+            f"{len(absent)} planned trials have no row, the first is {absent[0]}", where=where
+        )
+    void = _void_pairs(found.values(), protocol)
+    records = [
+        _product_cells(found[trial])
+        | _usage_cells(usage.get(trial))
+        | {
+            "latency_s": latencies.get(trial),
+            "split_pair": assignment.pair in split_pairs,
+            "void_pair": assignment.pair in void,
+        }
+        for trial, assignment in sorted(planned.items())
+    ]
+    frame = pl.DataFrame(records, schema=ROW_SCHEMA | JOINED_SCHEMA)
+    return RunTable(frame=frame, protocol=protocol, lock=lock, lock_digest=lock_digest(lock))
+
+
+def score(protocol: Protocol, endpoint_name: str) -> pl.Expr:
+    """Return whether a trial counts for a share endpoint, under the declared treatment of its outcome.
+
+    Parameters
+    ----------
+    protocol : Protocol
+        An outcome that it declares a failure never counts for ``completion``, ``pass`` or
+        ``result_completion``, whatever was graded.
+    endpoint_name : str
+        One of those three, or ``timeouts``.
+    """
+    if endpoint_name == "timeouts":
+        return pl.col("outcome") == "timeout"
+    failing = [name for name in OUTCOMES if getattr(protocol.missing, name, None) == "failure"]
+    return pl.col(SCORE_COLUMNS[endpoint_name]) & ~pl.col("outcome").is_in(failing)
+
+
+def grouped(frame: pl.DataFrame, column: str) -> dict[str, Groups]:
+    """Return a numeric column per arm, grouped by task; tasks in the order of their ids.
+
+    The order of the rows does not matter: within a task, trials follow case and repetition.
+    """
+    ordered = frame.sort("task_id", "case_id", "repetition")
+    result: dict[str, Groups] = {}
+    for arm in ARMS:
+        part = (
+            ordered.filter(pl.col("arm") == arm).group_by("task_id", maintain_order=True).agg(pl.col(column))
+        )
+        result[arm] = Groups(
+            tasks=tuple(part["task_id"]),
+            values=tuple(np.asarray(values, dtype=np.float64) for values in part[column].to_list()),
+        )
+    return result
+
+
+def _read_rows(rows: Sequence[JSON], planned: Mapping[int, Assignment], where: str) -> dict[int, ProductRow]:
+    found: dict[int, ProductRow] = {}
+    for number, data in enumerate(rows, 1):
+        row = convert(data, ProductRow, f"{where}:{number}", IntegrityError)
+        place = f"{where}:{number} (trial {row.trial})"
+        assignment = planned.get(row.trial)
+        if assignment is None:
+            raise IntegrityError("a trial that was not planned", where=place)
+        if row.trial in found:
+            raise IntegrityError("a second row of the trial", where=place)
+        for name in _PLANNED:
+            told, plan = getattr(row, name), getattr(assignment, name)
+            if told != plan:
+                raise IntegrityError(f"{name} = {told!r}, planned was {plan!r}", where=place)
+        unknown = [code for code in row.hard_fails if code not in HARD_FAIL_CODES]
+        if unknown:
+            raise IntegrityError(f"unknown hard-fail code {unknown[0]!r}", where=place)
+        found[row.trial] = row
+    return found
+
+
+def _void_pairs(rows: Collection[ProductRow], protocol: Protocol) -> set[str]:
+    voiding = {name for name in OUTCOMES if getattr(protocol.missing, name, None) == "void-pair"}
+    return {row.pair for row in rows if row.outcome in voiding}
+
+
+def _product_cells(row: ProductRow) -> dict[str, Any]:
+    cells: dict[str, Any] = {name: getattr(row, name) for name in ROW_SCHEMA}
+    return cells | {name: [entry.code for entry in cells[name]] for name in _CODED}
+
+
+def _usage_cells(ledger: dict[str, Any] | None) -> dict[str, int | None]:
+    if ledger is None:
+        return dict.fromkeys(("model_calls", *(column for column, _, _ in _USAGE)))
+    return {"model_calls": ledger["calls"], **{column: ledger[field][part] for column, field, part in _USAGE}}

@@ -1,0 +1,5 @@
+"""``python -m study.cli``."""
+
+from study.cli.main import main
+
+main()

@@ -1,0 +1,47 @@
+"""``study grade``: grade again and compare."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from study.cli.common import print_findings
+
+
+@click.command("grade")
+@click.argument("run", type=click.Path())
+@click.option("--cases", type=click.Path(), help="Suite folder or case file, to grade a file of ladder rows.")
+@click.option("--registry", type=click.Path(dir_okay=False), help="Registry of that case file.")
+def command(run: str, cases: str | None, registry: str | None) -> int:
+    """Grade RUN again from its journal and frozen inputs, and compare with its product.jsonl.
+
+    With --cases, RUN is a file of ladder rows instead.
+    """
+    if cases is not None:
+        found, total = _ladder_rows(Path(run), Path(cases), None if registry is None else Path(registry))
+    else:
+        found, total = _run_folder(Path(run))
+    if found:
+        click.echo(f"{run}: {len(found)} of {total} rows differ from what regrading gives", err=True)
+        print_findings(found[:20])
+        return 3
+    click.echo(f"{run}: {total} rows regraded, every verdict is the same")
+    return 0
+
+
+def _run_folder(path: Path) -> tuple[list[str], int]:
+    from study.digest import read_bytes
+    from study.product import product_differences
+    from study.runs import find_run
+    from study.verbs import grade
+
+    folder = find_run(path)
+    rows = grade(path)
+    return product_differences(read_bytes(folder.product, "product"), rows), len(rows)
+
+
+def _ladder_rows(rows: Path, cases: Path, registry: Path | None) -> tuple[list[str], int]:
+    from study.ladder import regrade_file
+
+    return regrade_file(rows, cases, registry)

@@ -1,0 +1,148 @@
+"""``study ladder``: measure one driver rung by rung."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from study.grading.rollup import Rollup, RungScore
+    from study.grading.rows import Row
+    from study.ladder import Measured
+
+SHOWN_FAILURES = 20
+
+
+@click.command("ladder")
+@click.option("--driver", default="stub", show_default=True, help="As in a protocol: stub, module:attribute.")
+@click.option("--cases", help="Suite folder, bundled:NAME or case file; default: all bundled suites.")
+@click.option("--registry", type=click.Path(dir_okay=False), help="Registry of a case file.")
+@click.option("--graph", type=click.Path(dir_okay=False), help="Code graph of a case file.")
+@click.option("--held-out", is_flag=True, help="Use the held-out split instead of the development split.")
+@click.option("--stamp", help="Label of the run; default: a pinned version.")
+@click.option("--out", type=click.Path(file_okay=False), help="Default: runs/ladder/<stamp>.")
+@click.option("--rung", help="One rung only, e.g. TOOL-1.")
+@click.option("--only", help="Case ids, separated by commas.")
+@click.option("--ladder", "gated", is_flag=True, help="A rung that fails its gate gates the rungs above it.")
+@click.option("--concurrency", type=int, default=1, show_default=True, help="Worker processes.")
+@click.option("--fail-on-gate", is_flag=True, help="Exit with 1 when a gate fails.")
+def command(
+    driver: str,
+    cases: str | None,
+    registry: str | None,
+    graph: str | None,
+    held_out: bool,
+    stamp: str | None,
+    out: str | None,
+    rung: str | None,
+    only: str | None,
+    gated: bool,
+    concurrency: int,
+    fail_on_gate: bool,
+) -> int:
+    """Measure a driver on AGENTBENCH cases; write one product.jsonl.
+
+    Exits 0 when it was measured, whatever came of it; 1 for a failed gate with --fail-on-gate.
+    """
+    from study.errors import InputError
+    from study.ladder import LADDER_STAMP, case_source, measure, select_cases
+    from study.runs import check_stamp
+
+    if concurrency < 1:
+        raise InputError(f"{concurrency} workers", where="--concurrency", allowed="1 or more")
+    label = check_stamp(stamp or LADDER_STAMP)
+    ids = [part.strip() for part in only.split(",") if part.strip()] if only else []
+    parts = select_cases(
+        case_source(cases, registry, graph),
+        split="held-out" if held_out else "development",
+        rung=rung,
+        only=ids,
+    )
+    measured = measure(driver, parts, stamp=label, concurrency=concurrency, search=Path.cwd())
+    product = _write(measured, label, None if out is None else Path(out))
+    _show(driver, label, measured, gated)
+    click.echo(f"\nrows: {product}")
+    failed = any(not score.gate_pass for score in measured.rollup.rungs)
+    return 1 if fail_on_gate and failed else 0
+
+
+def _write(measured: Measured, label: str, out: Path | None) -> Path:
+    from study.errors import InputError
+    from study.grading.rows import rows_bytes
+    from study.runs import next_in_series, write_file
+
+    if out is None:
+        out = next_in_series(Path("runs") / "ladder", label)
+    product = out / "product.jsonl"
+    if product.exists():
+        raise InputError(
+            "holds rows already, and nothing is overwritten", where=str(product), next_step="--out"
+        )
+    write_file(product, rows_bytes(measured.rows))
+    return product
+
+
+def _show(driver: str, label: str, measured: Measured, gated: bool) -> None:
+    from analysis.formatting import text_table
+
+    click.echo(f"driver {driver}, stamps in the rows: {', '.join(measured.stamps)}; label {label}")
+    if measured.floor:
+        click.echo("FLOOR: this driver is an anchor, not a router; what it reaches is a floor, no baseline")
+    rollup = measured.rollup
+    header = ["rung", "n", "pass", "plan completion", "result completion", "hallucination", "gate"]
+    rows = [_rung_row(score, rollup, gated) for score in (*rollup.rungs, rollup.overall)]
+    header += [f"{name} completes" for name in rollup.trivial]
+    for row, score in zip(rows, (*rollup.rungs, rollup.overall), strict=True):
+        row += [_trivial(scores, score.rung) for scores in rollup.trivial.values()]
+    click.echo(text_table(header, rows))
+    click.echo("the overall row accepts nothing: gates are read rung by rung")
+    _show_failures(measured.rows)
+    if gated:
+        _show_ladder(rollup)
+
+
+def _rung_row(score: RungScore, rollup: Rollup, gated: bool) -> list[str]:
+    from study.grading.rollup import percent
+
+    skipped = gated and any(receipt.rung == score.rung for receipt in rollup.ladder.receipts)
+    gate = "skipped" if skipped else "pass" if score.gate_pass else "FAIL"
+    shares = (score.completed, score.result_completed, score.hallucinated)
+    return [
+        score.rung,
+        str(score.total),
+        str(score.passed),
+        *(f"{percent(count, score.total)} %" for count in shares),
+        "-" if score.rung == "overall" else gate,
+    ]
+
+
+def _trivial(scores: tuple[RungScore, ...], rung: str) -> str:
+    from study.grading.rollup import percent
+
+    found = [score for score in scores if rung in ("overall", score.rung)]
+    total = sum(score.total for score in found)
+    return f"{percent(sum(score.completed for score in found), total)} %"
+
+
+def _show_failures(rows: list[Row]) -> None:
+    failed = [row for row in rows if not row["verdict"]["pass"]]
+    for row in failed[:SHOWN_FAILURES]:
+        verdict = row["verdict"]
+        mark = "hallucination" if verdict["hallucinated"] else "fail"
+        reasons = "; ".join(str(reason["text"]) for reason in verdict["reasons"])
+        click.echo(f"  {mark:13} {row['caseId']}: {reasons}")
+    if len(failed) > SHOWN_FAILURES:
+        click.echo(f"  ... and {len(failed) - SHOWN_FAILURES} more failing rows in the file")
+    for row in rows:
+        verdict = row["verdict"]
+        if verdict["completed"] and not verdict["resultCompleted"]:
+            reasons = "; ".join(str(reason["text"]) for reason in verdict["resultReasons"])
+            click.echo(f"  plan right, result wrong: {row['caseId']}: {reasons}")
+
+
+def _show_ladder(rollup: Rollup) -> None:
+    click.echo(f"ladder: {' > '.join(rollup.ladder.order)}; gated at {rollup.ladder.gated_at or 'no rung'}")
+    for receipt in rollup.ladder.receipts:
+        click.echo(f"  rung {receipt.rung} skipped: {receipt.reason}")

@@ -1,0 +1,96 @@
+"""The command group: commands are imported when they are used, errors are told in one way."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+from typing import NoReturn
+
+import click
+
+COMMANDS = {
+    "init": ("initialise", "Write a small working study to edit: drivers, tools, cases, protocol."),
+    "check": ("check", "Lint a protocol and its suites; show what would be frozen."),
+    "freeze": ("freeze", "Write the lock of a protocol."),
+    "run": ("run", "Run a frozen protocol, or resume it; then grade and report."),
+    "grade": ("grade", "Grade a run again from its journal and compare."),
+    "verify": ("verify", "Derive everything in a run folder again and compare."),
+    "report": ("report", "Tell a run's results."),
+    "ladder": ("ladder", "Measure one driver on the rungs of AGENTBENCH."),
+    "graph": ("graph", "Build a code graph from Python source."),
+}
+
+
+class _Group(click.Group):
+    """A group that lists its commands without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = import_module(f"study.cli.{COMMANDS[cmd_name][0]}")
+        return module.command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from study.errors import did_you_mean
+
+            hint = did_you_mean(args[0], COMMANDS)
+            raise click.UsageError(f"there is no command {args[0]!r}{hint}; known: {', '.join(COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=_Group,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Exit codes: 0 claim met or nothing to claim, 1 not met, 2 bad input, 3 void, 4 inconclusive.",
+)
+@click.version_option(package_name="driver-study", prog_name="study")
+def group() -> None:
+    """Compare two versions of a tool-calling agent so that the answer can be trusted.
+
+    Declare the comparison (a protocol), freeze it, run it, read the verdict.
+    """
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Run the command line; every way out has a message and a documented exit code."""
+    sys.exit(_run(arguments))
+
+
+def _run(arguments: list[str] | None) -> int:
+    from study.errors import StudyError
+
+    try:
+        code = group.main(args=arguments, prog_name="study", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted", err=True)
+        return 130
+    except StudyError as error:
+        click.echo(f"error: {error}", err=True)
+        return error.exit_code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        if os.environ.get("STUDY_DEBUG"):
+            raise
+        click.echo(
+            f"error: internal: {type(error).__name__}: {error}\n"
+            "  next: set STUDY_DEBUG=1 to see where, and report it; nothing that was written is lost",
+            err=True,
+        )
+        return 2
+    return code if isinstance(code, int) else 0

@@ -1,0 +1,48 @@
+"""``study run``: execute or resume, grade, report."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from types import FrameType
+
+import click
+
+from study.cli.common import protocol_argument, shell_quoted
+
+
+@click.command("run")
+@protocol_argument
+@click.option("--stamp", help="Name of the run's folder; default: the start of the lock's digest.")
+@click.option("--out", type=click.Path(file_okay=False), help="Replaces the folder runs/.")
+@click.option("--no-report", is_flag=True, help="Stop after grading; `study report` does the rest.")
+def command(protocol: str, stamp: str | None, out: str | None, no_report: bool) -> int:
+    """Run the frozen PROTOCOL, or go on where an interrupted run stopped; then grade and report.
+
+    Exits 0 when the claim is met, 1 when it is not, 3 when the run is void, 4 when it is inconclusive.
+    """
+    from study.cli.progress import Display
+    from study.runner import Interrupted
+    from study.verbs import run
+
+    previous = signal.signal(signal.SIGTERM, _as_interrupt)
+    try:
+        with Display() as display:
+            folder = run(protocol, out=out, stamp=stamp, listener=display)
+    except Interrupted as stop:
+        options = (["--out", out] if out else []) + (["--stamp", stamp] if stamp else [])
+        again = " ".join(["study", "run", shell_quoted(protocol), *map(shell_quoted, options)])
+        click.echo(f"interrupted; every finished trial is kept in {stop}\n  next: {again}", err=True)
+        return 130
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+    if no_report:
+        click.echo(f"{folder.path}: {folder.product.name} is written; next: study report {folder.path}")
+        return 0
+    from study.cli.telling import tell
+
+    return tell(folder, Path.cwd())
+
+
+def _as_interrupt(signum: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

@@ -1,0 +1,130 @@
+"""From a graded run to its results, figures and reports; the manifest seals them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from study.digest import JSON, pretty, read_json_file, read_json_lines
+from study.errors import IntegrityError
+from study.runs import RunFolder, find_run, write_file, write_manifest, writing
+
+if TYPE_CHECKING:
+    from analysis.results import Results
+
+FOREST = "forest"
+
+
+def compute(folder: RunFolder) -> Results:
+    """Compute the results of a run from its files."""
+    from analysis.summary import summarise
+    from analysis.table import read_run
+
+    environment = read_json_file(folder.environment, "environment record")
+    deviations = _deviations(folder)
+    provenance = {key: environment[key] for key in ("lock_commit", "run_number", "runs_known")}
+    return summarise(
+        read_run(folder.path),
+        deviations=deviations,
+        notes=_notes(environment, deviations),
+        provenance=provenance,
+    )
+
+
+def _deviations(folder: RunFolder) -> list[dict[str, JSON]]:
+    if not folder.deviations.exists():
+        return []
+    return [line for _, line in read_json_lines(folder.deviations, "deviations")]
+
+
+def _notes(environment: dict[str, JSON], deviations: list[dict[str, JSON]]) -> list[str]:
+    revision = environment["revision"]
+    notes = [
+        f"driver-study {environment['toolkit']}, {environment['python']}, {environment['os']}, "
+        f"{environment['cpu'] or environment['machine']}",
+    ]
+    if revision["commit"]:
+        dirty = " with uncommitted changes" if revision["dirty"] else ""
+        notes.append(f"protocol's repository at {revision['commit'][:12]}{dirty} when the run began")
+    if deviations:
+        notes.append(f"{len(deviations)} deviation(s) from the plan are listed above")
+    return notes
+
+
+def exit_code(results: Results) -> int:
+    """Return 0 for a claim that is met or a study without one, 1 not met, 3 void, 4 inconclusive."""
+    from analysis.verdicts import claim_met
+
+    outcome = results.verdict.outcome
+    if outcome == "void":
+        return 3
+    if outcome == "inconclusive":
+        return 4
+    primary = next(e for e in results.endpoints if e.role == "primary")
+    return 0 if primary.claim and claim_met(results.verdict, primary.claim) else 1
+
+
+def tell(folder: RunFolder, shown_from: Path) -> int:
+    """Write results, figures, reports and the manifest; print the summary; return the exit code.
+
+    Parameters
+    ----------
+    folder : RunFolder
+        With journal and product complete and not sealed yet.
+    shown_from : Path
+        Printed paths are relative to it where that is shorter.
+    """
+    from analysis import figures
+    from analysis.report import render_report, render_summary
+    from analysis.summary import results_to_json
+
+    if not folder.product.exists():
+        raise IntegrityError("there is no product.jsonl", where=str(folder.path))
+    results = compute(folder)
+    write_file(folder.results, pretty(results_to_json(results)))
+    figure = figures.forest(results)
+    with writing(folder.figures):
+        folder.figures.mkdir(exist_ok=True)
+        figures.save(figure, folder.figures / FOREST)
+    drawn = {FOREST: (folder.figures / f"{FOREST}.svg").read_text(encoding="utf-8")}
+    inside = {FOREST: f"figures/{FOREST}.svg"}
+    page = render_report(results, "html", figures=drawn, paths=inside)
+    write_file(folder.report_html, page.encode("utf-8"))
+    markdown = render_report(results, "md", figures=drawn, paths=inside)
+    write_file(folder.report_md, markdown.encode("utf-8"))
+    write_manifest(folder)
+    code = exit_code(results)
+    paths = {
+        "report": _short(folder.report_md, shown_from),
+        "page": _short(folder.report_html, shown_from),
+        "figure": _short(folder.figures / f"{FOREST}.svg", shown_from),
+    }
+    click.echo(render_summary(results, exit_code=code, paths=paths), nl=False)
+    return code
+
+
+def _short(path: Path, base: Path) -> str:
+    relative = os.path.relpath(path, base)
+    return relative if len(relative) < len(str(path)) else str(path)
+
+
+def stored_results(folder: RunFolder) -> Results:
+    """Read the results of a sealed run."""
+    from analysis.results import Results
+    from study.convert import convert
+
+    return convert(read_json_file(folder.results, "results"), Results, str(folder.results), IntegrityError)
+
+
+def verify_told(run: str) -> list[str]:
+    """Derive the estimates of a run again; return one line for each that differs from its results."""
+    from analysis.summary import verify_results
+
+    folder = find_run(Path(run))
+    if not folder.results.exists():
+        return ["results.json is missing"]
+    stored = read_json_file(folder.results, "results")
+    return [f"results.json: {line}" for line in verify_results(stored, compute(folder))]

@@ -1,0 +1,165 @@
+"""The one canonical byte form of JSON data, its strict reader and its SHA-256."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any, TypeGuard
+
+from study.errors import InputError
+
+JSON = Any
+"""A JSON value: None, bool, int, float (finite), str, list or dict with text keys."""
+
+
+def is_object(value: JSON) -> TypeGuard[dict[str, JSON]]:
+    """Whether a JSON value is an object."""
+    return isinstance(value, dict)
+
+
+def is_list(value: JSON) -> TypeGuard[list[JSON]]:
+    """Whether a JSON value is a list."""
+    return isinstance(value, list)
+
+
+_ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def encode_json(value: JSON) -> bytes:
+    """Return compact bytes of a JSON value, keys in their own order.
+
+    Raises
+    ------
+    ValueError
+        For NaN, infinities, cyclic values and text that is not Unicode.
+    TypeError
+        For anything that is not JSON.
+    """
+    return _ENCODER.encode(value).encode("utf-8")
+
+
+def canonical(value: JSON) -> bytes:
+    """Return the canonical bytes of a JSON value: sorted keys, compact, UTF-8, finite numbers only.
+
+    Raises
+    ------
+    ValueError
+        For NaN and infinities, and for cyclic values.
+    TypeError
+        For anything that is not JSON.
+    """
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return text.encode("utf-8")
+
+
+def pretty(value: JSON) -> bytes:
+    """Return sorted, indented bytes with a final newline, for files that people read."""
+    text = json.dumps(value, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False)
+    return text.encode("utf-8") + b"\n"
+
+
+def sha256(data: bytes) -> str:
+    """Return the SHA-256 of bytes as 64 hex digits."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def digest(value: JSON) -> str:
+    """Return the SHA-256 of the canonical bytes of a JSON value."""
+    return sha256(canonical(value))
+
+
+def digest_file(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _refuse_duplicates(pairs: list[tuple[str, JSON]]) -> dict[str, JSON]:
+    seen: dict[str, JSON] = {}
+    for key, value in pairs:
+        if key in seen:
+            raise _DuplicateKeyError(key)
+        seen[key] = value
+    return seen
+
+
+class _DuplicateKeyError(ValueError):
+    pass
+
+
+class _NotFiniteError(ValueError):
+    pass
+
+
+def _refuse_constant(text: str) -> JSON:
+    raise _NotFiniteError(text)
+
+
+def _finite_float(text: str) -> float:
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        raise _NotFiniteError(text)
+    return value
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_refuse_duplicates, parse_constant=_refuse_constant, parse_float=_finite_float
+)
+
+
+def read_json(text: str | bytes, where: str) -> JSON:
+    """Read JSON strictly: duplicate keys, NaN, infinities and bad UTF-8 are errors.
+
+    Parameters
+    ----------
+    text : str or bytes
+        One JSON document.
+    where : str
+        The place to name in an error, usually ``file`` or ``file:line``.
+
+    Raises
+    ------
+    InputError
+        With the place and the reason.
+    """
+    try:
+        decoded = text.decode("utf-8") if isinstance(text, bytes) else text
+        return _DECODER.decode(decoded)
+    except UnicodeDecodeError as error:
+        problem = f"not UTF-8 (byte {error.start})"
+    except _DuplicateKeyError as error:
+        problem = f"duplicate key {str(error)!r}"
+    except _NotFiniteError as error:
+        problem = f"{error} is not a finite number"
+    except RecursionError:
+        problem = "nested too deeply"
+    except ValueError as error:
+        problem = f"not valid JSON: {error}"
+    raise InputError(problem, code="json", where=where, allowed="JSON with unique keys and finite numbers")
+
+
+def read_bytes(path: Path, what: str) -> bytes:
+    """Read a file, with a clear error when that fails.
+
+    Raises
+    ------
+    InputError
+        When the file is missing, a folder or not readable.
+    """
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(f"cannot read the {what}: {reason}", code="read", where=str(path)) from None
+
+
+def read_json_file(path: Path, what: str) -> JSON:
+    """Read one strict JSON document from a file (see :func:`read_json`)."""
+    return read_json(read_bytes(path, what), str(path))
+
+
+def read_json_lines(path: Path, what: str) -> list[tuple[int, JSON]]:
+    """Read strict JSON lines; return ``(line number from 1, value)`` for each line that is not blank."""
+    lines = read_bytes(path, what).split(b"\n")
+    return [(n, read_json(line, f"{path}:{n}")) for n, line in enumerate(lines, 1) if line.strip()]

@@ -1,0 +1,156 @@
+"""The start of a run: its folder created, or an unfinished one taken up again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from study import environment
+from study.digest import JSON, canonical, digest_file, encode_json, pretty, read_json_file, sha256
+from study.errors import IntegrityError, LockError, RunError
+from study.journal import JournalState, read_journal
+from study.lock import lock_bytes, lock_digest, read_lock
+from study.plan import Plan
+from study.product import write_inputs
+from study.records import ARMS
+from study.runs import RunFolder, next_in_series, series, write_file, writing
+
+
+def choose_folder(base: Path, stamp: str, plan: Plan) -> tuple[RunFolder, bool]:
+    """Return the folder to run in, and whether it holds an unfinished run to go on with.
+
+    Parameters
+    ----------
+    base : Path
+        ``runs/<study>``.
+    stamp : str
+        The wanted stamp; a sealed run is never touched, the next number of the series is taken.
+
+    Raises
+    ------
+    LockError
+        When the unfinished run of that stamp belongs to another lock.
+    """
+    existing = series(base, stamp)
+    if existing and not RunFolder(existing[-1]).sealed:
+        folder = RunFolder(existing[-1])
+        if folder.lock.exists() and lock_digest(read_lock(folder.lock)) != plan.lock_digest:
+            raise LockError(
+                "the unfinished run in this place belongs to another lock",
+                where=str(folder.path),
+                next_step="choose another --stamp, or restore that lock and finish the run",
+            )
+        return folder, folder.journal.exists()
+    return RunFolder(next_in_series(base, stamp)), False
+
+
+def create(folder: RunFolder, base: Path, plan: Plan) -> None:
+    """Write what does not depend on any trial; repeated as a whole when it was cut off before the journal."""
+    with writing(folder.path):
+        folder.path.mkdir(parents=True, exist_ok=True)
+    write_inputs(folder, plan.protocol_bytes, plan.selection)
+    write_file(folder.environment, pretty(msgspec.to_builtins(_environment(folder, base, plan))))
+    write_file(folder.lock, lock_bytes(plan.lock))
+
+
+def _environment(folder: RunFolder, base: Path, plan: Plan) -> environment.Environment:
+    others = _known_runs(base, plan.lock_digest, folder)
+    written = plan.lock["protocol"]["arms"]
+    return environment.Environment(
+        schema=1,
+        toolkit=environment.toolkit_version(),
+        packages=environment.package_versions(),
+        **environment.machine(),
+        revision=environment.revision(plan.protocol_path.resolve().parent),
+        lock_commit=environment.lock_commit(plan.lock_path.resolve()),
+        drivers=_identities(plan),
+        settings={
+            arm: {"requested": written[arm].get("config", {}), "resolved": plan.configs[arm]} for arm in ARMS
+        },
+        seeds={
+            "design": plan.protocol.design.seed,
+            "analysis": plan.protocol.analysis.seed,
+            "driver": "derived per case and repetition",
+        },
+        conditions=plan.protocol.design.conditions,
+        order=plan.protocol.design.order,
+        executor="inprocess",
+        workers=1,
+        run_number=others + 1,
+        runs_known=others + 1,
+    )
+
+
+def _identities(plan: Plan) -> dict[str, dict[str, Any]]:
+    return {
+        arm: {"stamp": plan.drivers[arm].stamp, "source_digest": plan.drivers[arm].source_digest}
+        for arm in ARMS
+    }
+
+
+def _known_runs(base: Path, digest: str, folder: RunFolder) -> int:
+    """Count the other runs of one lock beside this one."""
+    locks = [p for p in base.glob("*/lock.json") if p.parent != folder.path] if base.is_dir() else []
+    return sum(sha256(canonical(read_json_file(lock, "lock"))) == digest for lock in locks)
+
+
+def read_unfinished(folder: RunFolder, plan: Plan) -> JournalState | None:
+    """Read the journal of an unfinished run; None when it was cut off before its header was whole."""
+    data = folder.journal.read_bytes()
+    if b"\n" not in data:
+        return None
+    state = read_journal(folder.journal, plan.lock_digest)
+    stored = read_json_file(folder.environment, "environment record")
+    _refuse_changed_code(folder, plan, stored)
+    if state.sessions and state.sessions[0].environment_digest != digest_file(folder.environment):
+        raise IntegrityError(
+            "environment.json is not the one that the run began with", where=str(folder.path)
+        )
+    return state
+
+
+def _refuse_changed_code(folder: RunFolder, plan: Plan, stored: dict[str, JSON]) -> None:
+    now = {"drivers": _identities(plan), "packages": environment.package_versions()}
+    for part, fresh in now.items():
+        for name, value in fresh.items():
+            before = stored[part].get(name)
+            if before != value:
+                raise RunError(
+                    f"{part}.{name} was {before!r:.80} when the run began and is {value!r:.80} now",
+                    code="changed-during-run",
+                    where=str(folder.environment),
+                    next_step="restore it and resume, or choose another --stamp to begin a new run",
+                )
+
+
+def note_start(
+    folder: RunFolder, plan: Plan, deviations: Sequence[tuple[str, str]], state: JournalState | None
+) -> None:
+    """Record what is not as planned at the start of a session."""
+    notes = [("driver-source", text) for text in plan.deviations] if state is None else []
+    notes += list(deviations)
+    if state is not None:
+        known = len(state.finals)
+        text = f"resumed after an interruption with {known} of {len(plan.schedule)} trials final"
+        notes.append(("resumed", text))
+        if state.torn:
+            notes.append(("torn-tail", f"a torn record of {len(state.torn)} bytes was cut off"))
+    for kind, text in notes:
+        append_deviation(folder, kind, text)
+
+
+def append_deviation(folder: RunFolder, kind: str, text: str) -> None:
+    """Append one line to ``deviations.jsonl``."""
+    with writing(folder.deviations), folder.deviations.open("ab") as stream:
+        stream.write(encode_json({"kind": kind, "text": text}) + b"\n")
+
+
+def note_split_pairs(folder: RunFolder, state: JournalState) -> None:
+    """Record each split pair as a deviation, once."""
+    for pair in sorted(state.split_pairs):
+        text = f"the pair {pair} was split by an interruption; it is left out of latency endpoints"
+        if not folder.deviations.exists() or text.encode() not in folder.deviations.read_bytes():
+            append_deviation(folder, "split-pair", text)

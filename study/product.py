@@ -1,0 +1,156 @@
+"""From a run's frozen inputs and its journal to graded rows; pure, and never a rerun."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from study.cases import Case, load_suite
+from study.digest import JSON, encode_json, is_list, read_bytes, read_json_lines
+from study.errors import IntegrityError
+from study.grading import compile_case
+from study.journal import Attempt, JournalState, read_journal
+from study.lock import lock_digest, read_lock
+from study.protocol import Protocol, parse_protocol
+from study.records import Grade, Record
+from study.runs import RunFolder, write_file
+from study.schedule import Assignment, build_schedule
+from study.selection import Selection, select
+
+
+class FrozenRun(Record):
+    """What a run folder says was to be run: its lock, and what follows from its inputs."""
+
+    lock: dict[str, JSON]
+    protocol: Protocol
+    written: dict[str, JSON]
+    selection: Selection
+    schedule: list[Assignment]
+
+    @property
+    def lock_digest(self) -> str:
+        """SHA-256 of the lock."""
+        return lock_digest(self.lock)
+
+
+def write_inputs(folder: RunFolder, protocol: bytes, selection: Selection) -> None:
+    """Copy the frozen inputs into a run folder: protocol, suite files, registries, selected cases."""
+    write_file(folder.inputs / "protocol.toml", protocol)
+    for part in selection.suites:
+        place = folder.inputs / "suites" / part.suite.file.id
+        lines = [case.to_line() for case in part.cases]
+        write_file(place / part.suite.file.cases, b"".join(lines))
+        write_file(place / part.suite.file.registry, encode_json(part.suite.registry.to_json()) + b"\n")
+        write_file(place / "suite.toml", read_bytes(part.suite.folder / "suite.toml", "suite"))
+
+
+def read_frozen(folder: RunFolder) -> FrozenRun:
+    """Read the lock and the inputs of a run; loads no driver and no toolset.
+
+    Raises
+    ------
+    IntegrityError
+        When the inputs cannot be read as what the lock froze.
+    """
+    lock = read_lock(folder.lock)
+    place = folder.inputs / "protocol.toml"
+    protocol, written = parse_protocol(read_bytes(place, "frozen protocol"), str(place))
+    suites = [
+        load_suite(folder.inputs / "suites" / entry["id"], selected_only=True) for entry in lock["suites"]
+    ]
+    selection = select(protocol, suites, str(place))
+    schedule = build_schedule(protocol.design.seed, selection.pairs, protocol.design.repetitions)
+    return FrozenRun(lock=lock, protocol=protocol, written=written, selection=selection, schedule=schedule)
+
+
+def final_attempts(frozen: FrozenRun, state: JournalState, where: str) -> dict[int, Attempt]:
+    """Return trial -> final attempt, after checking that each belongs to its assignment.
+
+    Raises
+    ------
+    IntegrityError
+        For an attempt of a trial, pair, arm or case that the schedule does not have.
+    """
+    for attempt in state.attempts:
+        planned = frozen.schedule[attempt.trial] if 0 <= attempt.trial < len(frozen.schedule) else None
+        told = (attempt.pair, attempt.arm, attempt.case_id, attempt.repetition)
+        if planned is None or told != (planned.pair, planned.arm, planned.case_id, planned.repetition):
+            raise IntegrityError(f"trial {attempt.trial} is not the one that was scheduled", where=where)
+    return state.finals
+
+
+def grade_attempts(frozen: FrozenRun, finals: Mapping[int, Attempt]) -> list[dict[str, JSON]]:
+    """Grade the final attempts: one row a finished trial, in schedule order."""
+    cases = frozen.selection.cases
+    tasks = frozen.lock["tasks"]
+    graders = {
+        case.id: compile_case(case, part.suite.rules, part.suite.registry) for case, part in cases.values()
+    }
+    return [
+        _row(planned, cases[planned.case_id][0], tasks[planned.task_id]["family"], attempt, grade)
+        for planned in frozen.schedule
+        if (attempt := finals.get(planned.trial)) is not None
+        for grade in [graders[planned.case_id](attempt.produced)]
+    ]
+
+
+def _row(planned: Assignment, case: Case, family: str, attempt: Attempt, grade: Grade) -> dict[str, JSON]:
+    report: dict[str, Any] = attempt.produced.report
+    calls = report.get("calls")
+    return {
+        "trial": planned.trial,
+        "pair": planned.pair,
+        "position": planned.position,
+        "task_id": planned.task_id,
+        "case_id": planned.case_id,
+        "rung": case.rung,
+        "template_family": family,
+        "repetition": planned.repetition,
+        "arm": planned.arm,
+        "driver": _text(report.get("driver")),
+        "outcome": attempt.outcome,
+        "passed": grade.passed,
+        "completed": grade.completed,
+        "result_completed": grade.result_completed,
+        "failure": grade.failure,
+        "hallucinated": list(grade.hallucinated),
+        "hard_fails": list(grade.hard_fails),
+        "reasons": list(grade.reasons),
+        "result_reasons": list(grade.result_reasons),
+        "probes": grade.probes,
+        "n_calls": len(calls) if is_list(calls) else 0,
+    }
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def product_bytes(rows: Sequence[dict[str, JSON]]) -> bytes:
+    """Return the bytes of ``product.jsonl``: one compact row a line."""
+    return b"".join(encode_json(row) + b"\n" for row in rows)
+
+
+def grade_run(folder: RunFolder) -> list[dict[str, JSON]]:
+    """Grade a run from its journal and its frozen inputs."""
+    frozen = read_frozen(folder)
+    state = read_journal(folder.journal, frozen.lock_digest)
+    return grade_attempts(frozen, final_attempts(frozen, state, str(folder.journal)))
+
+
+def read_product(folder: RunFolder) -> list[dict[str, JSON]]:
+    """Read the rows of ``product.jsonl``."""
+    return [row for _, row in read_json_lines(folder.product, "product")]
+
+
+def product_differences(stored: bytes, rows: Sequence[dict[str, JSON]]) -> list[str]:
+    """Return one line for each row of a stored product that is not what regrading gives."""
+    found: list[str] = []
+    lines = stored.split(b"\n")
+    fresh = product_bytes(rows).split(b"\n")
+    for number in range(max(len(lines), len(fresh))):
+        old = lines[number] if number < len(lines) else None
+        new = fresh[number] if number < len(fresh) else None
+        if old != new:
+            found.append(f"product.jsonl:{number + 1} is not what regrading gives")
+    return found

@@ -1,0 +1,165 @@
+"""The folder of a run: the names in it, its stamp, and the manifest that seals it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from study.digest import JSON, digest, digest_file, is_object, pretty, read_json_file
+from study.errors import InputError, RunError
+
+STAMP = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+MANIFEST_SCHEMA = 1
+
+
+class RunFolder:
+    """Paths inside ``runs/<study>/<stamp>/``."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.lock = path / "lock.json"
+        self.inputs = path / "inputs"
+        self.journal = path / "journal.jsonl"
+        self.product = path / "product.jsonl"
+        self.environment = path / "environment.json"
+        self.deviations = path / "deviations.jsonl"
+        self.results = path / "results.json"
+        self.report_html = path / "report.html"
+        self.report_md = path / "report.md"
+        self.figures = path / "figures"
+        self.manifest = path / "manifest.json"
+
+    @property
+    def sealed(self) -> bool:
+        """Whether the run is finished: its manifest is written last."""
+        return self.manifest.exists()
+
+
+@contextmanager
+def writing(path: Path) -> Generator[None]:
+    """Turn an operating-system error while writing below ``path`` into a clear one."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise RunError(
+            f"cannot write: {reason}",
+            code="write",
+            where=str(error.filename or path),
+            next_step="free or choose another place (--out DIR) and repeat the command: it goes on from here",
+        ) from None
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write a file as a whole: a reader sees the old bytes or the new ones, never a part.
+
+    Raises
+    ------
+    RunError
+        When the place cannot be written.
+    """
+    temporary = path.with_name(f".{path.name}.part")
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(path)
+
+
+def check_stamp(stamp: str) -> str:
+    """Return a stamp that is safe as a folder name.
+
+    Raises
+    ------
+    InputError
+        For any other text.
+    """
+    if not STAMP.fullmatch(stamp):
+        raise InputError(
+            f"stamp {stamp!r}",
+            where="--stamp",
+            allowed="letters, digits, dot, underscore, hyphen; at most 100",
+        )
+    return stamp
+
+
+def series(base: Path, stamp: str) -> list[Path]:
+    """Return the existing folders ``<stamp>, <stamp>_001, ...`` in order."""
+    found = [base / stamp] if (base / stamp).exists() else []
+    numbered = re.compile(re.escape(stamp) + r"_\d{3,}")
+    if base.is_dir():
+        found += sorted(
+            (p for p in base.iterdir() if numbered.fullmatch(p.name)),
+            key=lambda p: int(p.name.rpartition("_")[2]),
+        )
+    return found
+
+
+def next_in_series(base: Path, stamp: str) -> Path:
+    """Return the first folder of the series that does not exist."""
+    existing = series(base, stamp)
+    if not existing:
+        return base / stamp
+    last = existing[-1].name
+    number = 0 if last == stamp else int(last.rpartition("_")[2])
+    return base / f"{stamp}_{number + 1:03d}"
+
+
+def find_run(path: Path) -> RunFolder:
+    """Return the run at a path.
+
+    Raises
+    ------
+    InputError
+        When there is no run folder at that place.
+    """
+    folder = RunFolder(path)
+    if not folder.journal.is_file() or not folder.lock.is_file():
+        raise InputError(
+            "not a run folder (it has no journal.jsonl and lock.json)",
+            where=str(path),
+            next_step="name a folder runs/<study>/<stamp> that `study run` wrote",
+        )
+    return folder
+
+
+def _sealed_files(folder: RunFolder) -> list[Path]:
+    files = (p for p in folder.path.rglob("*") if p.is_file() and p != folder.manifest)
+    return sorted(files, key=lambda p: p.relative_to(folder.path).as_posix())
+
+
+def write_manifest(folder: RunFolder) -> None:
+    """Seal a run: write the SHA-256 of every file in it, and of that list itself."""
+    files = {p.relative_to(folder.path).as_posix(): digest_file(p) for p in _sealed_files(folder)}
+    manifest = {"schema": MANIFEST_SCHEMA, "files": files, "digest": digest(files)}
+    write_file(folder.manifest, pretty(manifest))
+
+
+def check_manifest(folder: RunFolder) -> list[str]:
+    """Return one line for each file that is not as it was sealed; the manifest itself included."""
+    try:
+        manifest: JSON = read_json_file(folder.manifest, "manifest")
+    except InputError as error:
+        return [f"manifest.json was changed: {error.problem}"]
+    files = manifest.get("files") if is_object(manifest) else None
+    intact = is_object(files) and manifest == {
+        "schema": MANIFEST_SCHEMA,
+        "files": files,
+        "digest": digest(files),
+    }
+    if not is_object(files) or not intact or folder.manifest.read_bytes() != pretty(manifest):
+        return ["manifest.json was changed: it does not match its own digest"]
+    present = {p.relative_to(folder.path).as_posix(): p for p in _sealed_files(folder)}
+    found = [f"{name} is missing" for name in files if name not in present]
+    found += [f"{name} was added after the run was sealed" for name in present if name not in files]
+    found += [
+        f"{name} was changed after the run was sealed"
+        for name, path in present.items()
+        if name in files and digest_file(path) != files[name]
+    ]
+    return found

@@ -1,0 +1,62 @@
+"""Token accounting that never shows an unknown count as zero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from study.records import Record
+
+FIELDS = ("input", "output")
+
+
+class UsageTotal(Record):
+    """One field's count: ``known_subtotal``, ``missing_calls``, and ``total`` (None while any is missing)."""
+
+    known_subtotal: int
+    missing_calls: int
+    total: int | None
+
+
+class UsageLedger:
+    """Adds up what a driver says of its model calls."""
+
+    __slots__ = ("_known", "_missing", "calls")
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self._known = dict.fromkeys(FIELDS, 0)
+        self._missing = dict.fromkeys(FIELDS, 0)
+
+    def add(self, *, calls: int = 1, **tokens: int | None) -> None:
+        """Count ``calls`` model calls; a field that is absent or None is missing for all of them.
+
+        Raises
+        ------
+        ValueError
+            For a field that is not ``input`` or ``output``, or a negative count.
+        """
+        unknown = set(tokens) - set(FIELDS)
+        if unknown:
+            raise ValueError(f"unknown usage field {sorted(unknown)[0]!r}; allowed: {', '.join(FIELDS)}")
+        if calls < 0 or any(v is not None and v < 0 for v in tokens.values()):
+            raise ValueError("usage counts cannot be negative")
+        self.calls += calls
+        for name in FIELDS:
+            value = tokens.get(name)
+            if value is None:
+                self._missing[name] += calls
+            else:
+                self._known[name] += value
+
+    def to_json(self) -> dict[str, Any] | None:
+        """Return ``{"calls": n, field: {known_subtotal, missing_calls}}``, or None without a model call."""
+        if not self.calls:
+            return None
+        fields = {f: {"known_subtotal": self._known[f], "missing_calls": self._missing[f]} for f in FIELDS}
+        return {"calls": self.calls, **fields}
+
+
+def total(known_subtotal: int, missing_calls: int) -> UsageTotal:
+    """Return the total of a field, None while any call's count is missing."""
+    value = None if missing_calls else known_subtotal
+    return UsageTotal(known_subtotal=known_subtotal, missing_calls=missing_calls, total=value)

@@ -1,0 +1,74 @@
+"""The verbs of the package that go through a whole run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from study.bundled import runs_root
+from study.declare import prepare
+from study.digest import JSON
+from study.product import grade_run, product_bytes
+from study.runner import Listener, run_plan
+from study.runs import RunFolder, check_stamp, find_run, write_file
+
+
+def run(
+    protocol: str | Path,
+    *,
+    out: str | Path | None = None,
+    stamp: str | None = None,
+    listener: Listener | None = None,
+    deviations: Sequence[tuple[str, str]] = (),
+) -> RunFolder:
+    """Run a frozen protocol, or go on with an unfinished run of it, and grade it.
+
+    Parameters
+    ----------
+    protocol : str or Path
+        The protocol file; its lock lies beside it.
+    out : str or Path, optional
+        Replaces the folder ``runs``.
+    stamp : str, optional
+        Default: the first 12 hex digits of the lock's digest. A finished run is never touched: the next
+        one is ``<stamp>_001``.
+    listener : callable, optional
+        Called with each :class:`study.runner.Event`.
+    deviations : sequence of (kind, text)
+        Deviations to record at the start.
+
+    Returns
+    -------
+    RunFolder
+        With ``journal.jsonl`` complete and ``product.jsonl`` written.
+
+    Raises
+    ------
+    StudyError
+        When protocol, suites, drivers or lock do not fit together, or the place cannot be written.
+    study.runner.Interrupted
+        After an interrupt; repeat the call to go on.
+    """
+    plan = prepare(protocol)
+    base = (Path(out) if out is not None else runs_root(plan.protocol_path)) / plan.protocol.id
+    wanted = check_stamp(stamp) if stamp is not None else None
+    told = {"listener": listener} if listener is not None else {}
+    folder = run_plan(plan, base, stamp=wanted, deviations=deviations, **told)
+    write_file(folder.product, product_bytes(grade_run(folder)))
+    return folder
+
+
+def grade(run: str | Path) -> list[dict[str, JSON]]:
+    """Grade a run again from its journal and its frozen inputs; nothing is executed or written.
+
+    Parameters
+    ----------
+    run : str or Path
+        ``runs/<study>/<stamp>``.
+
+    Returns
+    -------
+    list of dict
+        The rows of ``product.jsonl``, in schedule order.
+    """
+    return grade_run(find_run(Path(run)))

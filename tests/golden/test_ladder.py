@@ -1,0 +1,141 @@
+"""``study ladder``: what it prints, what it writes, and that bytes do not depend on how it was run."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+REFERENCE_KEYS = [
+    "caseId",
+    "rung",
+    "request",
+    "tools",
+    "driver",
+    "stamp",
+    "version",
+    "expect",
+    "produced",
+    "verdict",
+]
+
+
+@pytest.fixture
+def work(mini):
+    """Return a study whose folder ladder runs are started in."""
+    return mini()
+
+
+def rows_in(work, *parts):
+    text = work.folder.joinpath(*parts, "product.jsonl").read_text(encoding="utf-8")
+    assert text.endswith("\n")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_the_default_is_the_stub_on_the_development_split_of_the_bundled_suites(work):
+    done = work.command("ladder")
+    assert done.returncode == 0, done.stderr
+    assert "FLOOR" in done.stdout
+    assert "stub-floor" in done.stdout
+    assert "refuse-all" in done.stdout
+    rows = rows_in(work, "runs", "ladder", "0.1.0")
+    assert len(rows) == 168 + 28
+    assert [key for key in rows[0] if key != "floorExpectApplied"] == REFERENCE_KEYS
+    assert {row["stamp"] for row in rows} == {"0.1.0"}
+    assert {row["driver"] for row in rows} == {"stub-floor"}
+    assert not any("-h-" in row["caseId"] for row in rows)
+    again = work.command("ladder")
+    assert again.returncode == 0
+    first = work.folder / "runs" / "ladder" / "0.1.0" / "product.jsonl"
+    second = work.folder / "runs" / "ladder" / "0.1.0_001" / "product.jsonl"
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_one_and_eight_workers_write_the_same_bytes(work):
+    for workers in ("1", "8"):
+        options = ["--cases", "bundled:toy", "--out", f"w{workers}", "--concurrency", workers]
+        done = work.command("ladder", *options, process=True)
+        assert done.returncode == 0, done.stderr
+    assert (work.folder / "w1" / "product.jsonl").read_bytes() == (
+        work.folder / "w8" / "product.jsonl"
+    ).read_bytes()
+
+
+def test_every_verdict_can_be_regraded_and_a_changed_one_is_named(work):
+    assert work.command("ladder", "--cases", "bundled:toy", "--out", "rows").returncode == 0
+    product = work.folder / "rows" / "product.jsonl"
+    done = work.command("grade", str(product), "--cases", "bundled:toy")
+    assert done.returncode == 0, done.stderr
+    text = product.read_text()
+    assert '"pass":true' in text
+    product.write_text(text.replace('"pass":true', '"pass":false', 1))
+    done = work.command("grade", str(product), "--cases", "bundled:toy")
+    assert done.returncode == 3
+    assert "pass" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        (["--rung", "TOOL-12"], ["TOOL-12", "--rung"]),
+        (["--only", "nothing"], ["nothing", "--only"]),
+        (["--driver", "stubb"], ["stubb", "did you mean 'stub'"]),
+        (["--stamp", "a/b"], ["--stamp"]),
+        (["--concurrency", "0"], ["--concurrency"]),
+        (["--cases", "nowhere"], ["nowhere"]),
+        (["--rung", "TOOL-7"], ["no case is selected"]),
+    ],
+)
+def test_bad_options_exit_with_2(work, options, words):
+    done = work.command("ladder", *options)
+    assert done.returncode == 2
+    for word in words:
+        assert word in done.stderr
+
+
+def test_rung_is_case_insensitive_and_only_selects(work):
+    assert work.command("ladder", "--cases", "bundled:toy", "--rung", "tool-0", "--out", "a").returncode == 0
+    rows = rows_in(work, "a")
+    assert {row["rung"] for row in rows} == {"TOOL-0"}
+    wanted = rows[2]["caseId"]
+    assert work.command("ladder", "--cases", "bundled:toy", "--only", wanted, "--out", "b").returncode == 0
+    assert [row["caseId"] for row in rows_in(work, "b")] == [wanted]
+    taken = work.command("ladder", "--cases", "bundled:toy", "--out", "b")
+    assert taken.returncode == 2
+    assert "nothing is overwritten" in taken.stderr
+
+
+def test_a_failed_gate_fails_only_when_asked(work):
+    options = ["ladder", "--driver", "shim", "--cases", "bundled:click", "--ladder"]
+    done = work.command(*options, "--out", "one")
+    assert done.returncode == 0
+    assert "rung TOOL-1 skipped: gated by TOOL-0 completion" in done.stdout
+    assert work.command(*options, "--fail-on-gate", "--out", "two").returncode == 1
+
+
+def test_the_shim_never_hallucinates_and_the_held_out_split_is_there_when_asked(work):
+    done = work.command("ladder", "--driver", "shim", "--cases", "bundled:click", "--held-out", "--out", "h")
+    assert done.returncode == 0, done.stderr
+    rows = rows_in(work, "h")
+    assert len(rows) == 168
+    assert all("-h-" in row["caseId"] for row in rows)
+    assert not any(row["verdict"]["hallucinated"] for row in rows)
+
+
+def test_a_driver_and_a_case_file_of_ones_own(work):
+    options = [
+        "--driver",
+        f"{work.drivers}:careful",
+        "--cases",
+        "shop/cases.jsonl",
+        "--registry",
+        "shop/registry.json",
+    ]
+    done = work.command("ladder", *options, "--out", "own")
+    assert done.returncode == 0, done.stderr
+    assert {row["driver"] for row in rows_in(work, "own")} == {"careful-1"}
+    suite = work.command(
+        "ladder", "--driver", f"{work.drivers}:careful", "--cases", "shop", "--out", "s", "--held-out"
+    )
+    assert suite.returncode == 0, suite.stderr
+    assert all(row["verdict"]["pass"] for row in rows_in(work, "s"))

@@ -1,0 +1,319 @@
+"""One attempt in process: whatever a driver does is recorded as what it was."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import signal
+import threading
+import time
+
+import msgspec
+import pytest
+
+from study.cases import Case
+from study.driver import Call, LoopResult, ToolError, ToolResult
+from study.drivers.loading import LoadedDriver
+from study.errors import StudyError
+from study.executors import InProcess, PreparedCase
+from study.registry import registry_from_json
+
+REGISTRY = registry_from_json(
+    [
+        {"name": "look", "parameters": [{"name": "at", "kind": "any", "arg": "at", "required": True}]},
+        {"name": "wipe", "readOnly": False, "parameters": []},
+        {"name": "other", "parameters": []},
+    ]
+)
+CASE = Case(id="c", rung="TOOL-1", request="look at it", tools=("look", "wipe"), expect={"refuse": True})
+
+
+class Tools:
+    names = ("look", "wipe", "other")
+
+    def __init__(self):
+        self.seen = []
+        self.resets = []
+
+    def dispatch(self, name, arguments):
+        self.seen.append((name, dict(arguments)))
+        if arguments.get("at") == "nothing":
+            raise ToolError("there is nothing")
+        if arguments.get("at") == "bug":
+            raise ZeroDivisionError("a bug of the toolset")
+        return ToolResult(ok=True, text="seen", resolved="it", result=["it"])
+
+    def reset(self, condition):
+        self.resets.append(condition)
+
+
+def loaded(call, is_async=False):
+    return LoadedDriver(
+        name="t:d",
+        call=call,
+        is_async=is_async,
+        stamp="t-1",
+        floor=False,
+        defaults={},
+        source_file=None,
+        source_digest=None,
+    )
+
+
+def execute(call, *, timeout_s=5.0, tools=None, is_async=False, **options):
+    tools = Tools() if tools is None else tools
+    with InProcess(timeout_s, **options) as executor:
+        return executor.execute(loaded(call, is_async), PreparedCase(CASE, REGISTRY, tools), {"k": 1}, 42)
+
+
+def plain(execution):
+    return json.loads(msgspec.json.encode(execution.produced))
+
+
+def test_an_answer_with_its_dispatches():
+    def driver(request, tools, ctx):
+        assert (request, tools, ctx.config, ctx.seed) == ("look at it", ("look", "wipe"), {"k": 1}, 42)
+        assert 0 < ctx.remaining_s <= 5
+        assert ctx.dispatch("look", {"at": "it"}).result == ["it"]
+        ctx.record_usage(input=3, output=None)
+        return LoopResult(calls=[Call("look", {"at": "it"})], driver="t-1", composed=["it"])
+
+    execution = execute(driver)
+    produced = plain(execution)
+    assert execution.outcome == "answered"
+    assert produced["report"] == {
+        "calls": [{"name": "look", "input": {"at": "it"}}],
+        "refused": False,
+        "terminated": True,
+        "proof": [],
+        "driver": "t-1",
+        "composed": ["it"],
+    }
+    (seen,) = produced["dispatches"]
+    assert (seen["name"], seen["input"], seen["executed"], seen["ok"]) == ("look", {"at": "it"}, True, True)
+    assert execution.usage == {
+        "calls": 1,
+        "input": {"known_subtotal": 3, "missing_calls": 0},
+        "output": {"known_subtotal": 0, "missing_calls": 1},
+    }
+    assert 0 < execution.latency_s < 1
+
+
+@pytest.mark.parametrize(
+    "name, arguments, reason",
+    [
+        ("other", {}, "undeclared"),
+        ("invented", {}, "unknown-tool"),
+        ("look", {}, "missing-arg"),
+        ("look", {"at": "it", "extra": 1}, "unknown-arg"),
+        ("look", {"at": object()}, "unknown-arg"),
+        ("look", ["it"], "unknown-arg"),
+        ("wipe", {}, "effects"),
+        (7, {}, "unknown-tool"),
+    ],
+)
+def test_what_may_not_run_is_never_executed_and_is_on_record(name, arguments, reason):
+    tools = Tools()
+    answers = []
+
+    def driver(request, declared, ctx):
+        answers.append(ctx.dispatch(name, arguments))
+        return LoopResult(refused=True)
+
+    produced = plain(execute(driver, tools=tools))
+    assert tools.seen == []
+    assert answers[0].ok is False
+    assert reason in answers[0].error
+    (seen,) = produced["dispatches"]
+    assert (seen["executed"], seen["ok"]) == (False, False)
+    assert reason in seen["error"]
+
+
+def test_arguments_are_kept_as_they_were_at_the_call():
+    def driver(request, tools, ctx):
+        arguments = {"at": {"deep": [1]}}
+        ctx.dispatch("look", arguments)
+        arguments["at"]["deep"].append(2)
+        return LoopResult(refused=True)
+
+    assert plain(execute(driver))["dispatches"][0]["input"] == {"at": {"deep": [1]}}
+
+
+def test_a_tool_error_is_a_miss_and_a_tool_bug_is_infrastructure():
+    def misses(request, tools, ctx):
+        answer = ctx.dispatch("look", {"at": "nothing"})
+        return LoopResult(refused=not answer.ok, why=answer.error)
+
+    assert execute(misses).outcome == "refused"
+
+    def meets_bug(request, tools, ctx):
+        ctx.dispatch("look", {"at": "bug"})
+        return LoopResult()
+
+    execution = execute(meets_bug)
+    assert execution.outcome == "infrastructure"
+    assert execution.error == {"type": "ZeroDivisionError", "message": "a bug of the toolset"}
+
+
+cyclic: list[object] = []
+cyclic.append(cyclic)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        3,
+        "text",
+        [Call("look", {"at": "it"})],
+        {"calls": [], "surprise": 1},
+        LoopResult(proof=[{"ok": float("nan")}]),
+        LoopResult(calls=[Call("look", {"at": object()})]),
+        LoopResult(why="\ud800"),
+        LoopResult(composed=cyclic),  # type: ignore[arg-type]
+        LoopResult(outcome="cancelled"),
+        LoopResult(outcome="answered"),
+    ],
+)
+def test_rubbish_is_a_driver_error(value):
+    execution = execute(lambda request, tools, ctx: value)
+    assert execution.outcome == "driver_error"
+    assert execution.error is not None
+    assert execution.error["type"] == "InvalidResultError"
+    assert plain(execution)["report"] == {}
+
+
+class Odd(BaseException):
+    pass
+
+
+class UnspeakableError(Exception):
+    def __str__(self):
+        raise RuntimeError("no")
+
+
+@pytest.mark.parametrize(
+    "error", [ValueError("x"), SystemExit(3), Odd(), UnspeakableError(), RecursionError()]
+)
+def test_whatever_is_raised_is_a_driver_error(error):
+    def driver(request, tools, ctx):
+        raise error
+
+    execution = execute(driver)
+    assert execution.outcome == "driver_error"
+    assert execution.error is not None
+    assert execution.error["type"] == type(error).__name__
+
+
+def test_an_interrupt_is_a_cancelled_attempt():
+    def driver(request, tools, ctx):
+        raise KeyboardInterrupt
+
+    assert execute(driver).outcome == "cancelled"
+
+
+@pytest.mark.parametrize(
+    "result, outcome",
+    [
+        (LoopResult(), "empty"),
+        (LoopResult(refused=True), "refused"),
+        (LoopResult(refused=True, calls=[Call("look")]), "answered"),
+        (LoopResult(outcome="unparseable"), "unparseable"),
+        (LoopResult(outcome="transport_error"), "transport_error"),
+        (LoopResult(inferred_goal="goal:x"), "answered"),
+        ({"refused": True}, "refused"),
+        (LoopResult(calls="look"), "answered"),  # type: ignore[arg-type]
+    ],
+)
+def test_outcomes(result, outcome):
+    assert execute(lambda request, tools, ctx: result).outcome == outcome
+
+
+def busy(request, tools, ctx):
+    while True:
+        pass
+
+
+def sleeping(request, tools, ctx):
+    time.sleep(60)
+
+
+def swallowing(request, tools, ctx):
+    try:
+        time.sleep(60)
+    except BaseException:
+        return LoopResult(refused=True)
+
+
+def swallowing_exceptions(request, tools, ctx):
+    while True:
+        with contextlib.suppress(Exception):
+            time.sleep(60)
+
+
+async def waiting(request, tools, ctx):
+    await asyncio.sleep(60)
+
+
+async def waiting_with_children(request, tools, ctx):
+    await asyncio.gather(*(asyncio.sleep(60) for _ in range(3)))
+
+
+@pytest.mark.parametrize(
+    "driver", [busy, sleeping, swallowing, swallowing_exceptions, waiting, waiting_with_children]
+)
+def test_a_driver_that_goes_on_for_ever_is_a_timeout_and_the_next_trial_runs(driver):
+    with InProcess(0.15) as executor:
+        prepared = PreparedCase(CASE, REGISTRY, Tools())
+        execution = executor.execute(loaded(driver), prepared)
+        assert execution.outcome == "timeout"
+        assert 0.14 < execution.latency_s < 3
+        report = plain(execution)["report"]
+        assert (report["calls"], report["refused"], report["terminated"]) == ([], False, False)
+
+        async def fine(request, tools, ctx):
+            await asyncio.sleep(0)
+            return LoopResult(refused=True)
+
+        assert executor.execute(loaded(fine), prepared).outcome == "refused"
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_async_drivers_and_awaitables_of_plain_ones():
+    async def driver(request, tools, ctx):
+        answer = await ctx.adispatch("look", {"at": "it"})
+        return LoopResult(calls=[Call("look", {"at": "it"})], composed=answer.result)
+
+    assert execute(driver, is_async=True).outcome == "answered"
+    assert execute(lambda request, tools, ctx: driver(request, tools, ctx)).outcome == "answered"
+
+
+def test_cold_resets_before_each_trial_outside_the_latency():
+    tools = Tools()
+    execution = execute(lambda request, declared, ctx: LoopResult(refused=True), tools=tools, cold=True)
+    assert tools.resets == ["cold"]
+    assert execution.outcome == "refused"
+
+
+def test_another_thread_is_refused_with_the_reason():
+    caught = []
+
+    def enter():
+        try:
+            InProcess(1.0).__enter__()
+        except StudyError as error:
+            caught.append(str(error))
+
+    thread = threading.Thread(target=enter)
+    thread.start()
+    thread.join()
+    assert "main thread" in caught[0]
+
+
+def test_a_result_that_is_too_large_is_a_driver_error(monkeypatch):
+    monkeypatch.setattr("study.executors.REPORT_LIMIT_BYTES", 1000)
+    execution = execute(lambda request, tools, ctx: LoopResult(refused=True, why="x" * 2000))
+    assert execution.outcome == "driver_error"
+    assert execution.error is not None
+    assert "bytes" in execution.error["message"]
