@@ -126,26 +126,24 @@ class Context:
     Attributes
     ----------
     config : mapping
-        The arm's ``[arms.X.config]``, read-only.
+        The arm's settings; a copy of its own for each trial.
     seed : int
         Derived from the study seed, the case and the repetition: the same in both arms.
     deadline : float or None
         ``time.monotonic()`` value at which the trial is stopped.
     trace : tuple of dict
         The observed calls of a recognition case; empty otherwise.
-    dispatched : list of Dispatch
-        The harness's own record; drivers need not touch it.
     usage : UsageLedger
         What :meth:`record_usage` added up.
     """
 
     __slots__ = (
         "_binder",
+        "_record",
         "_registry",
         "_toolset",
         "config",
         "deadline",
-        "dispatched",
         "seed",
         "toolset_failure",
         "trace",
@@ -170,7 +168,7 @@ class Context:
         self.seed = seed
         self.deadline = deadline
         self.trace = trace
-        self.dispatched: list[Dispatch] = []
+        self._record: list[Dispatch] = []
         self.usage = UsageLedger()
         self.toolset_failure: BaseException | None = None
 
@@ -218,6 +216,11 @@ class Context:
         return resolve(term) if resolve else Resolution(label=None)
 
     @property
+    def dispatched(self) -> tuple[Dispatch, ...]:
+        """The harness's own record of what was dispatched so far."""
+        return tuple(self._record)
+
+    @property
     def commands(self) -> Mapping[str, tuple[str, str | None]]:
         """The toolset's terse verbs: verb -> (tool, primary argument key or None); empty without any."""
         return getattr(self._toolset, "commands", {})
@@ -237,7 +240,7 @@ class Context:
 
     def _note(self, name: Any, kept: msgspec.Raw, **seen: Any) -> None:
         known = name if isinstance(name, str) else None
-        self.dispatched.append(Dispatch(name=known, input=kept, **seen))
+        self._record.append(Dispatch(name=known, input=kept, **seen))
 
 
 _NOT_JSON = ["arguments that are not JSON"]

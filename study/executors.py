@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import signal
 import threading
 import time
@@ -170,7 +171,7 @@ class InProcess:
             config=config,
             seed=seed,
             deadline=time.monotonic() + self._timeout_s,
-            trace=prepared.trace,
+            trace=copy.deepcopy(prepared.trace),
         )
         started_at_s = time.time()
         value, failure, latency_s = self._call(driver, prepared, context)
@@ -179,7 +180,7 @@ class InProcess:
         produced = Produced(
             outcome=outcome,
             report=report,  # pyright: ignore[reportArgumentType]  (raw JSON until it is read back)
-            dispatches=tuple(context.dispatched),
+            dispatches=context.dispatched,
             evidence=None if evidence is None else evidence(),
         )
         return Execution(produced, context.usage.to_json(), error, started_at_s, latency_s)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -167,7 +168,7 @@ class _Walk:
         execution = executor.execute(
             plan.drivers[assignment.arm],
             self.prepared[assignment.case_id],
-            plan.configs[assignment.arm],
+            copy.deepcopy(plan.configs[assignment.arm]),
             trial_seed(plan.protocol.design.seed, assignment.case_id, assignment.repetition),
         )
         self._record(assignment, execution)

@@ -148,6 +148,7 @@ def _label_margin(axes: Axes, panel: Panel, estimate: Estimate, n: int, band: tu
         va="top",
         parse_math=False,
         zorder=4,
+        bbox={"facecolor": "white", "alpha": 0.85, "linewidth": 0, "pad": 0.8},
     )
 
 

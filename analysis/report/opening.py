@@ -52,7 +52,7 @@ def _arm_row(results: Results, arm: str) -> tuple[str, str, str, str]:
 
 def _differences(results: Results) -> list[tuple[str, str, str]]:
     baseline, candidate = (_flat(results.arms.get(arm, {})) for arm in ARMS)
-    paths = [path for path in baseline | candidate if path not in {"stamp", "floor"}]
+    paths = [path for path in baseline | candidate if path not in {"stamp", "floor", "source_digest"}]
     pairs = [(path, baseline.get(path, _ABSENT), candidate.get(path, _ABSENT)) for path in paths]
     return [
         (path, _shown(left), _shown(right)) for path, left, right in pairs if _shown(left) != _shown(right)

@@ -71,6 +71,7 @@ def _show(declared: Declared) -> None:
             f"at most {limit:g} s a trial, {limit * lock['n_trials'] / 3600:.1f} h if every trial timed out",
         ],
         *[["endpoint", text] for text in _endpoints(declared)],
+        *[["resolution", text] for text in _resolution(declared)],
         ["lock digest", lock_digest(lock)],
     ]
     click.echo(text_table(["what", "would be frozen"], rows))
@@ -83,4 +84,23 @@ def _endpoints(declared: Declared) -> list[str]:
         margin = f" within {endpoint.margin}" if endpoint.margin else ""
         alpha = f", one-sided alpha {endpoint.alpha:g}" if endpoint.alpha else ""
         lines.append(f"{endpoint.role}: {endpoint.name}, {claim}{margin}{alpha}")
+    return lines
+
+
+def _resolution(declared: Declared) -> list[str]:
+    """Say how much the design leaves open in the best case, per declared level."""
+    from analysis.formatting import points
+    from analysis.paired import interval
+
+    n_tasks = len(declared.selection.tasks)
+    alphas = sorted({e.alpha for e in declared.protocol.endpoints if e.alpha is not None})
+    lines: list[str] = []
+    for alpha in alphas:
+        tied = [[0.0]] * n_tasks
+        best = interval(tied, tied, level=1 - 2 * alpha)
+        if best.low is not None:
+            told = points(best.low), points(best.high)
+            lines.append(
+                f"if all {n_tasks} tasks tie, the interval is [{told[0]}, {told[1]}]; never narrower"
+            )
     return lines

@@ -317,3 +317,31 @@ def test_a_result_that_is_too_large_is_a_driver_error(monkeypatch):
     assert execution.outcome == "driver_error"
     assert execution.error is not None
     assert "bytes" in execution.error["message"]
+
+
+def test_a_driver_cannot_touch_the_record_or_what_the_next_trial_gets():
+    seen = []
+
+    def driver(request, tools, ctx):
+        seen.append(ctx.dispatched)
+        ctx.dispatch("invented", {})
+        with pytest.raises(AttributeError):
+            ctx.dispatched = ()
+        assert isinstance(tools, tuple)
+        return LoopResult(refused=True)
+
+    assert len(plain(execute(driver))["dispatches"]) == 1
+    assert seen == [()]
+    case = Case(id="t", rung="TOOL-9", request="r", tools=("look",), expect={}, trace=({"name": "look"},))
+    traces = []
+
+    def tracer(request, tools, ctx):
+        traces.append(dict(ctx.trace[0]))
+        ctx.trace[0]["name"] = "changed"
+        return LoopResult(refused=True)
+
+    with InProcess(5.0) as executor:
+        prepared = PreparedCase(case, REGISTRY, Tools())
+        for _ in range(2):
+            executor.execute(loaded(tracer), prepared)
+    assert traces == [{"name": "look"}, {"name": "look"}]

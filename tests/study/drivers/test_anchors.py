@@ -57,7 +57,7 @@ def test_the_shim_refuses(request_, why, make_context, all_tools):
 def test_the_shim_calls_declared_tools_only(make_context):
     ctx = make_context(["tmct_search"])
     assert "not declared" in shim.drive("about Shelf", ["tmct_search"], ctx).why
-    assert ctx.dispatched == []
+    assert ctx.dispatched == ()
 
 
 def test_the_shim_needs_a_command_table(registry):
@@ -74,7 +74,7 @@ def test_the_shim_needs_a_command_table(registry):
 def test_the_shim_refuses_more_words_than_a_command_has(verb, rest, gap, make_context, all_tools):
     ctx = make_context(all_tools)
     assert shim.drive(gap.join([verb, *rest]), all_tools, ctx).refused
-    assert ctx.dispatched == []
+    assert ctx.dispatched == ()
 
 
 @given(request_=st.text(), tools=st.lists(st.text(max_size=5)))
@@ -82,7 +82,7 @@ def test_refuse_all_refuses(request_, tools, make_context):
     ctx = make_context(tools)
     got = refuse_all.drive(request_, tools, ctx)
     assert (got.refused, got.terminated, got.calls, got.driver) == (True, True, [], "refuse-all")
-    assert ctx.dispatched == []
+    assert ctx.dispatched == ()
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_first_declared_measures_a_suite_without_toolset(registry):
 def test_first_declared_refuses_what_it_may_not_call(tools, make_context):
     ctx = make_context(tools)
     assert first_declared.drive("describe Shelf", tools, ctx).refused
-    assert ctx.dispatched == []
+    assert ctx.dispatched == ()
 
 
 def test_first_declared_refuses_what_does_not_bind(make_context):
@@ -132,4 +132,4 @@ def test_first_declared_refuses_what_does_not_bind(make_context):
     world = registry_from_json([{"name": "count", "parameters": schema}])
     ctx = make_context(["count"], world=world)
     assert first_declared.drive("count Shelf", ["count"], ctx).refused
-    assert ctx.dispatched == []
+    assert ctx.dispatched == ()

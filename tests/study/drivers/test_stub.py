@@ -95,7 +95,7 @@ def test_an_undeclared_tool_does_not_fall_through(make_context):
     assert got.refused
     assert got.calls == []
     assert "not declared" in got.why
-    assert ctx.dispatched == []
+    assert ctx.dispatched == ()
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_refusals(request_, why, make_context, all_tools):
 def test_a_tie_is_refused_before_the_tool_runs(make_context, all_tools):
     ctx = make_context(all_tools)
     drive("describe Atlas", all_tools, ctx)
-    assert ctx.dispatched == []
+    assert ctx.dispatched == ()
 
 
 def test_free_text_is_not_resolved(make_context, all_tools):
