@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, dataclass_transform
+from typing import Any, Literal, dataclass_transform, get_args
 
 import msgspec
 
 Arm = Literal["baseline", "candidate"]
-ARMS: tuple[Arm, Arm] = ("baseline", "candidate")
+ARMS: tuple[Arm, ...] = get_args(Arm)
 
 Outcome = Literal[
     "answered",
@@ -20,17 +20,7 @@ Outcome = Literal[
     "cancelled",
     "infrastructure",
 ]
-OUTCOMES: tuple[Outcome, ...] = (
-    "answered",
-    "refused",
-    "unparseable",
-    "empty",
-    "driver_error",
-    "timeout",
-    "transport_error",
-    "cancelled",
-    "infrastructure",
-)
+OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 RUNGS: tuple[str, ...] = tuple(f"TOOL-{n}" for n in range(10))
 
