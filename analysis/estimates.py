@@ -221,9 +221,7 @@ def _record(table: RunTable, plan: _Plan, found: _Found) -> Estimate:
     n_tasks, n_families = found.kept["task_id"].n_unique(), found.kept["template_family"].n_unique()
     notes = list(found.notes)
     if n_families < n_tasks:
-        notes.append(
-            f"{n_tasks} tasks come from {n_families} template families; tasks are taken as independent"
-        )
+        notes.append(f"tasks that share a template are taken as independent ({n_families} template families)")
     outcome = None
     if spec.claim is not None:
         outcome = "inconclusive"

@@ -22,7 +22,7 @@ h1 { font-size: 1.5rem; } h2 { font-size: 1.1rem; margin: 1.8rem 0 .5rem; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; margin: .5rem 0; font-size: .9rem; }
 caption { text-align: left; color: #444; padding-bottom: .3rem; }
 th, td { border-bottom: 1px solid #ccc; padding: .25rem .7rem .25rem 0; text-align: left; vertical-align: top;
-  overflow-wrap: anywhere; min-width: 3rem; }
+  overflow-wrap:break-word; min-width: 3rem; }
 th { border-bottom-color: #555; } .right { text-align: right; font-variant-numeric: tabular-nums; }
 figure { margin: 1rem 0; } figure svg { max-width: 100%; height: auto; }
 @media print { body { margin: 0; max-width: none; font-size: 11px; } h2 { break-after: avoid; } }
