@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import os
 import signal
 import threading
 import time
@@ -120,6 +121,7 @@ class InProcess:
         self._alarms = 0
         self._started = 0.0
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._process = 0
         self._previous: Any = None
 
     def __enter__(self) -> InProcess:
@@ -128,6 +130,7 @@ class InProcess:
                 "trials run in the main thread only: their time limit is an alarm, which others do not get",
                 next_step="call it from the main thread, or use the command line",
             )
+        self._process = os.getpid()
         self._previous = signal.signal(signal.SIGALRM, self._alarm)
         return self
 
@@ -205,6 +208,9 @@ class InProcess:
         except BaseException as error:
             signal.setitimer(signal.ITIMER_REAL, 0)
             failure = error
+        if os.getpid() != self._process:
+            # a child that the driver forked came back here: it must not go on with the study of its parent
+            os._exit(0)
         if self._alarms:
             failure = _Backstop()
         return value, failure, latency_s

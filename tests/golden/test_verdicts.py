@@ -33,6 +33,13 @@ def sleeps(request, tools, ctx):
         time.sleep(60)
     return careful(request, tools, ctx)
 
+def forks(request, tools, ctx):
+    import os
+
+    if "order-7" in request and os.fork() == 0:
+        return careful(request, tools, ctx)
+    return careful(request, tools, ctx)
+
 class Exact:
     stamp = "exact-1"
     defaults = {"polite": False}
@@ -118,6 +125,17 @@ def test_equal_drivers_are_non_inferior_with_an_interval_that_has_width(mini):
     # the published half width for 20 tasks that all tie
     assert completion["interval"]["high"] == pytest.approx(0.1614, abs=5e-5)
     assert completion["interval"]["low"] == pytest.approx(-0.1614, abs=5e-5)
+
+
+def test_a_forked_child_does_not_go_on_with_the_study(mini):
+    study = mini(candidate="forks", extra=EXTRA)
+    assert study.command("freeze", "shop.toml").returncode == 0
+    done = study.command("run", "shop.toml", process=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("verdict") == 1
+    (folder,) = study.folder.glob("runs/*/*")
+    assert study.command("verify", str(folder)).returncode == 0
+    assert len(rows_of(folder)) == 80
 
 
 def test_an_async_class_driver_with_settings(mini):
