@@ -171,7 +171,7 @@ cyclic.append(cyclic)
         LoopResult(proof=[{"ok": float("nan")}]),
         LoopResult(calls=[Call("look", {"at": object()})]),
         LoopResult(why="\ud800"),
-        LoopResult(composed=cyclic),  # type: ignore[arg-type]
+        LoopResult(composed=cyclic),
         LoopResult(outcome="cancelled"),
         LoopResult(outcome="answered"),
     ],
@@ -223,7 +223,7 @@ def test_an_interrupt_is_a_cancelled_attempt():
         (LoopResult(outcome="transport_error"), "transport_error"),
         (LoopResult(inferred_goal="goal:x"), "answered"),
         ({"refused": True}, "refused"),
-        (LoopResult(calls="look"), "answered"),  # type: ignore[arg-type]
+        (LoopResult(calls="look"), "answered"),
     ],
 )
 def test_outcomes(result, outcome):
