@@ -18,10 +18,12 @@ from study.records import ARMS
 
 
 def evidence_level(table: RunTable) -> Literal["pilot", "comparative"]:
-    """Return ``pilot`` for fewer than 5 tasks or an arm with a single trial, else ``comparative``.
+    """Return ``pilot`` for a study that claims nothing, fewer than 5 tasks or an arm with a single trial.
 
-    Void pairs carry no evidence and are not counted.
+    Everything else is ``comparative``. Void pairs carry no evidence and are not counted.
     """
+    if all(endpoint.claim is None for endpoint in table.protocol.endpoints):
+        return "pilot"
     kept = table.frame.filter(~pl.col("void_pair"))
     trials = min(len(kept.filter(pl.col("arm") == arm)) for arm in ARMS)
     return "pilot" if kept["task_id"].n_unique() < FEWEST_TASKS or trials < 2 else "comparative"

@@ -9,7 +9,7 @@ import polars as pl
 
 from analysis import diagnostics, formatting, latency, paired
 from analysis.arms import rate_summary, timed
-from analysis.claims import claim_outcome, toward_benefit
+from analysis.claims import claim_outcome, meets, toward_benefit
 from analysis.intervals import FEW_TASKS, FEWEST_TASKS, fewest_resamples
 from analysis.multiplicity import fixed_sequence
 from analysis.results import ArmSummary, Estimate, Interval, Status
@@ -216,6 +216,20 @@ def _latency_notes(table: RunTable, n_ended: int) -> list[str]:
     return notes
 
 
+def _holds_at_worst(table: RunTable, plan: _Plan) -> bool:
+    """Whether a claim on a share also holds with every void pair lost by the candidate."""
+    if plan.entry.unit != "proportion":
+        return True
+    cases = diagnostics.void_cases(table, plan.spec.name, plan.level)
+    if cases is None:
+        return True
+    low, high = cases.worst.interval.low, cases.worst.interval.high
+    if low is None or high is None:
+        return False
+    turned = toward_benefit(low, high, higher_is_better=plan.entry.higher_is_better)
+    return meets(plan.spec.claim, claim_outcome(plan.spec.claim or "", turned, plan.margin or 0.0))
+
+
 def _record(table: RunTable, plan: _Plan, found: _Found) -> Estimate:
     spec, entry = plan.spec, plan.entry
     n_tasks, n_families = found.kept["task_id"].n_unique(), found.kept["template_family"].n_unique()
@@ -229,6 +243,9 @@ def _record(table: RunTable, plan: _Plan, found: _Found) -> Estimate:
         if not found.refusals and limits is not None and limits.low is not None and limits.high is not None:
             turned = toward_benefit(limits.low, limits.high, higher_is_better=entry.higher_is_better)
             outcome = claim_outcome(spec.claim, turned, plan.margin or 0.0)
+            if meets(spec.claim, outcome) and not _holds_at_worst(table, plan):
+                outcome = "inconclusive"
+                notes.append(f"{REFUSED}the claim does not hold if the candidate lost every void pair")
     prefix = REFUSED if spec.claim is not None else ""
     status = found.status
     if spec.claim is None and status == "ok":

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from analysis import arms, formatting
-from analysis.claims import meets
+from analysis.claims import meets, toward_benefit
 from analysis.estimates import REFUSED, ROUNDING, estimate
 from analysis.results import Estimate, HardFails, Verdict, VerdictOutcome
 from analysis.table import RunTable
@@ -186,6 +186,15 @@ def _numbers(record: Estimate) -> str:
     )
 
 
+def _shown_sides(primary: Estimate) -> tuple[bool, bool]:
+    """Return whether the interval shows the candidate to be worse, and to be better."""
+    limits = primary.interval
+    if limits is None or limits.low is None or limits.high is None:
+        return False, False
+    turned = toward_benefit(limits.low, limits.high, higher_is_better=primary.higher_is_better)
+    return turned.high < 0, turned.low > 0
+
+
 def _sentence(primary: Estimate, outcome: str) -> str:
     """Return what was shown and what was not, in one sentence."""
     name, margin = primary.name, primary.margin_text
@@ -196,14 +205,23 @@ def _sentence(primary: Estimate, outcome: str) -> str:
         "equivalent": f"The arms are equivalent in {name} at a margin of {margin}: {numbers}",
         "inferior": f"The candidate is inferior in {name}: {numbers}",
     }
+    worse, better = _shown_sides(primary)
     unshown = {
         "superior": "by how much beyond the interval, or on other tasks, was not shown",
-        "non_inferior": "that it is superior was not shown",
+        "non_inferior": "that it is worse, by less than the margin, was shown"
+        if worse
+        else "that it is superior was not shown",
         "equivalent": "that they are the same was not shown",
         "inferior": f"{_UNSHOWN[primary.claim or 'superior']} was not shown, and its opposite was",
     }
     if outcome in shown:
         return f"{shown[outcome]}; {unshown[outcome]}."
+    if worse or better:
+        side = "worse" if worse else "better"
+        return (
+            f"Inconclusive in {name}: {numbers}; that the candidate is {side} was shown, but neither "
+            f"{_UNSHOWN[primary.claim or 'superior']} nor the opposite."
+        )
     return (
         f"Inconclusive in {name}: {numbers}; neither {_UNSHOWN[primary.claim or 'superior']} "
         "nor the opposite was shown, and no difference shown is not the same as no difference."

@@ -320,6 +320,8 @@ def _read_suite_file(path: Path) -> SuiteFile:
         raise SuiteError(f"not UTF-8 (byte {error.start})", where=str(path)) from None
     except tomllib.TOMLDecodeError as error:
         raise SuiteError(f"not valid TOML: {error}", where=str(path)) from None
+    except RecursionError:
+        raise SuiteError("nested too deeply", where=str(path)) from None
     if "schema" in data and data["schema"] != 1:
         raise SuiteError(
             f"schema {data['schema']!r} is not known", where=f"{path}:schema", allowed="schema = 1"

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 
@@ -25,6 +27,7 @@ def convert(
     where: str,
     error: type[StudyError] = StudyError,
     next_step: str | None = None,
+    examples: Mapping[str, str] = MappingProxyType({}),
 ) -> AnyRecord:
     """Turn decoded JSON or TOML into a closed record, with an error that names file, place and value.
 
@@ -38,6 +41,10 @@ def convert(
         The file; the place inside it is added.
     error : type
         The error to raise.
+    next_step : str, optional
+        For the error.
+    examples : mapping
+        Key -> what is allowed there, for keys whose type does not say it.
 
     Raises
     ------
@@ -53,6 +60,7 @@ def convert(
     path = place["path"] if place else ""
     at = f"{where}:{path}" if path else where
     problem = _PLACE.sub("", text)
+    allowed = ""
     unknown, missing = _UNKNOWN.search(text), _MISSING.search(text)
     if unknown:
         keys = _keys_at(kind, path)
@@ -61,14 +69,29 @@ def convert(
     if missing:
         problem = f"the key {missing['key']!r} is missing"
     else:
+        allowed = listed(repr(choice) for choice in _choices_at(kind, path))
+        allowed = allowed or examples.get(path.rpartition(".")[2], "")
+        for jargon, word in _WORDS:
+            problem = problem.replace(f"`{jargon}`", word)
         value = _value_at(data, path)
         problem = f"{problem[:1].lower()}{problem[1:]}" + (
             "" if value is _NOTHING else f" (found {value!r:.80})"
         )
-    raise error(problem, where=at, next_step=next_step)
+    raise error(problem, where=at, allowed=allowed, next_step=next_step)
 
 
 _NOTHING = object()
+_WORDS = (
+    ("str | null", "text"),
+    ("float | null", "a number"),
+    ("int | null", "a whole number"),
+    ("str", "text"),
+    ("int", "a whole number"),
+    ("float", "a number"),
+    ("bool", "true or false"),
+    ("array", "a list"),
+    ("object", "an object"),
+)
 
 
 def _steps(path: str) -> list[str | int]:
@@ -87,8 +110,23 @@ def _value_at(data: JSON, path: str) -> Any:
     return _NOTHING if is_object(data) or is_list(data) else data
 
 
+def _choices_at(kind: Any, path: str) -> list[Any]:
+    """Return the values of the closed list that lies at a path inside a record type, if it is one."""
+    found = _type_at(kind, path)
+    options = [found, *get_args(found)] if _is_optional(found) else [found]
+    return [choice for option in options if get_origin(option) is Literal for choice in get_args(option)]
+
+
 def _keys_at(kind: Any, path: str) -> list[str]:
     """Return the accepted keys of the record that lies at a path inside a record type."""
+    kind = _type_at(kind, path)
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        return [f.encode_name for f in msgspec.structs.fields(kind)]
+    return []
+
+
+def _type_at(kind: Any, path: str) -> Any:
+    """Return the type that lies at a path inside a record type."""
     for step in _steps(path):
         if not isinstance(step, int) and isinstance(kind, type) and issubclass(kind, msgspec.Struct):
             fields = {f.encode_name: f.type for f in msgspec.structs.fields(kind)}
@@ -97,9 +135,7 @@ def _keys_at(kind: Any, path: str) -> list[str]:
             kind = _inner(kind)
         while kind is not None and not isinstance(kind, type) and _is_optional(kind):
             kind = _inner(kind)
-    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-        return [f.encode_name for f in msgspec.structs.fields(kind)]
-    return []
+    return kind
 
 
 def _is_optional(kind: Any) -> bool:

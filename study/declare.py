@@ -8,13 +8,14 @@ from typing import Any
 
 from study.bundled import find_protocol, find_suite, runs_root
 from study.cases import Suite, load_suite
-from study.digest import JSON, digest_file, read_bytes
+from study.digest import JSON, digest_file, is_object, read_bytes, read_json_file, read_json_lines
 from study.driver import Toolset
 from study.drivers import LoadedDriver, load_driver, resolved_config
 from study.endpoints import ENDPOINTS, parse_margin
 from study.errors import IntegrityError, LockError, ProtocolError, StudyError, SuiteError
+from study.finding import loaded_sources
 from study.grading import GRADER_VERSION
-from study.journal import read_journal
+from study.journal import JournalState, read_journal
 from study.lint import Finding, lint_suite
 from study.lock import (
     DriverIdentity,
@@ -49,6 +50,7 @@ class Declared(Record):
     drivers: dict[str, LoadedDriver]
     configs: dict[str, dict[str, Any]]
     toolsets: dict[str, Toolset | None]
+    sources: dict[str, str]
     warnings: tuple[Finding, ...]
 
 
@@ -85,6 +87,7 @@ def declare(path: str | Path) -> Declared:
         drivers=drivers,
         configs=configs,
         toolsets=toolsets,
+        sources=loaded_sources(folder),
         warnings=tuple(warnings),
     )
 
@@ -106,12 +109,15 @@ def lint(suite: Suite, toolset: Toolset | None) -> list[Finding]:
     findings = lint_suite(suite, labels=labels_of(toolset))
     errors = [f for f in findings if f.level == "error"]
     if errors:
+        step = "mend the cases; ids that were sealed may not change"
+        if any("has effects" in f.text for f in errors):
+            step = 'a tool that only reads must say so: "readOnly": true, or annotations.readOnlyHint for MCP'
         lines = [f"{f.where}: {f.code}: {f.text}" for f in errors[:20]]
         more = [f"... and {len(errors) - 20} more"] if len(errors) > 20 else []
         raise SuiteError(
             "\n    ".join([f"the suite {suite.file.id!r} has {len(errors)} finding(s)", *lines, *more]),
             where=str(suite.folder),
-            next_step="mend the cases; ids that were sealed may not change",
+            next_step=step,
         )
     return [f for f in findings if f.level != "error"]
 
@@ -151,6 +157,7 @@ def current_lock(declared: Declared, supersedes: str | None = None) -> dict[str,
         identities,
         families(declared.selection, declared.toolsets),
         {suite.file.id: suite.graph_digest for suite in declared.suites},
+        declared.sources,
         GRADER_VERSION,
         supersedes,
     )
@@ -285,6 +292,7 @@ def prepare(path: str | Path) -> Plan:
         drivers=declared.drivers,
         configs=declared.configs,
         toolsets=declared.toolsets,
+        sources=declared.sources,
         deviations=tuple(f"changed after the freeze: {line}" for line in sources),
     )
 
@@ -300,6 +308,7 @@ def rederive_lock(frozen: FrozenRun) -> dict[str, JSON]:
         identities,
         {task: entry["family"] for task, entry in stored["tasks"].items()},
         {entry["id"]: entry["graph_digest"] for entry in stored["suites"]},
+        stored["sources"],
         stored["grader_version"],
         stored.get("supersedes"),
     )
@@ -323,15 +332,42 @@ def verify(path: str | Path) -> list[str]:
     InputError
         When there is no run at that place.
     """
-    folder = find_run(Path(path))
+    folder = RunFolder(Path(path))
+    if not any(part.exists() for part in (folder.manifest, folder.journal, folder.lock)):
+        find_run(folder.path)
     found = check_manifest(folder) if folder.sealed else ["manifest.json is missing: the run is not finished"]
     try:
         found += _verify_contents(folder)
+    except OSError as error:
+        name = Path(str(error.filename)).name
+        found.append(f"{name} cannot be read: {error.strerror}")
     except IntegrityError as error:
         found.append(str(error).splitlines()[0])
     except StudyError as error:
         found.append(f"cannot be read: {str(error).splitlines()[0]}")
     return list(dict.fromkeys(found))
+
+
+def missing_deviations(folder: RunFolder, frozen: FrozenRun, state: JournalState) -> list[str]:
+    """Return a line for each deviation that lock, environment and journal show and deviations.jsonl lacks."""
+    lines = read_json_lines(folder.deviations, "deviations") if folder.deviations.exists() else []
+    kinds = [line["kind"] for _, line in lines if is_object(line) and "kind" in line]
+    environment = read_json_file(folder.environment, "environment record")
+    changed = sum(
+        frozen.lock["arms"][arm]["source_digest"] != environment["drivers"][arm]["source_digest"]
+        for arm in ARMS
+    )
+    changed += len(differences(frozen.lock["sources"], environment["sources"]))
+    expected = {
+        "source": changed,
+        "resumed": len(state.sessions) - 1,
+        "split-pair": len(state.split_pairs),
+    }
+    return [
+        f"deviations.jsonl lacks a deviation: {count} of kind {kind!r} happened, it has {kinds.count(kind)}"
+        for kind, count in expected.items()
+        if kinds.count(kind) < count
+    ]
 
 
 def _verify_contents(folder: RunFolder) -> list[str]:
@@ -348,8 +384,9 @@ def _verify_contents(folder: RunFolder) -> list[str]:
         found.append(f"journal.jsonl lacks {missing} of {len(frozen.schedule)} trials")
     if state.sessions and state.sessions[0].environment_digest != digest_file(folder.environment):
         found.append("environment.json is not the one that the run began with")
+    found += missing_deviations(folder, frozen, state)
     if folder.product.exists():
-        rows = grade_attempts(frozen, finals)
+        rows = grade_attempts(frozen, state.attempts)
         found += product_differences(folder.product.read_bytes(), rows)
     if frozen.lock["grader_version"] != GRADER_VERSION:
         found.append(f"graded by version {frozen.lock['grader_version']}; this is {GRADER_VERSION}")

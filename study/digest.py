@@ -125,7 +125,12 @@ def read_json(text: str | bytes, where: str) -> JSON:
     """
     try:
         decoded = text.decode("utf-8") if isinstance(text, bytes) else text
-        return _DECODER.decode(decoded)
+        value = _DECODER.decode(decoded.removeprefix("\ufeff"))
+        if "\\ud" in decoded or "\\uD" in decoded:
+            encode_json(value)
+        return value
+    except UnicodeEncodeError:
+        problem = "half of a surrogate pair is no character"
     except UnicodeDecodeError as error:
         problem = f"not UTF-8 (byte {error.start})"
     except _DuplicateKeyError as error:

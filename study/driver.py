@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 import msgspec
 
 from study.binding import Binder, Problem
-from study.digest import encode_json, is_object
+from study.digest import encode_json, is_list, is_object
 from study.records import Dispatch
 from study.registry import Capability, Registry
 from study.usage import UsageLedger
@@ -139,13 +140,14 @@ class Context:
 
     __slots__ = (
         "_binder",
+        "_closed",
         "_record",
         "_registry",
         "_toolset",
+        "_toolset_failures",
         "config",
         "deadline",
         "seed",
-        "toolset_failure",
         "trace",
         "usage",
     )
@@ -170,13 +172,16 @@ class Context:
         self.trace = trace
         self._record: list[Dispatch] = []
         self.usage = UsageLedger()
-        self.toolset_failure: BaseException | None = None
+        self._toolset_failures: list[BaseException] = []
+        self._closed = False
 
     def dispatch(self, name: str, input: Mapping[str, Any] | None = None) -> ToolResult:  # noqa: A002
         """Run one declared, registered, read-only tool.
 
         Anything else is never executed: the answer is ``ok=False`` and the attempt is on record.
         """
+        if self._closed:
+            return ToolResult(ok=False, error="the trial is over")
         arguments, kept = _kept_arguments(input)
         problems = self._binder.problems(name, arguments)
         capability = self._registry.get(name) if isinstance(name, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -192,10 +197,11 @@ class Context:
         except ToolError as error:
             result = ToolResult(ok=False, error=str(error) or "the tool answered nothing")
         except Exception as error:
-            self.toolset_failure = error
+            self._toolset_failures.append(error)
             self._note(name, kept, executed=True, ok=False, effects=effects, error=type(error).__name__)
             raise
         self._note(name, kept, executed=True, ok=result.ok, effects=effects, error=result.error)
+        result.result = _own(result.result)
         return result
 
     async def adispatch(self, name: str, input: Mapping[str, Any] | None = None) -> ToolResult:  # noqa: A002
@@ -214,6 +220,14 @@ class Context:
         """Bind a term to an entity with the toolset's own oracle."""
         resolve = getattr(self._toolset, "resolve", None)
         return resolve(term) if resolve else Resolution(label=None)
+
+    def close(self) -> None:
+        """End the trial: later dispatches, of threads left behind, are not executed."""
+        self._closed = True
+
+    def failed_by_toolset(self, failure: BaseException) -> bool:
+        """Whether an exception that ended the trial came out of the toolset."""
+        return any(failure is known for known in self._toolset_failures)
 
     @property
     def dispatched(self) -> tuple[Dispatch, ...]:
@@ -244,20 +258,37 @@ class Context:
 
 
 _NOT_JSON = ["arguments that are not JSON"]
+_TOO_LONG = ["arguments that are too long"]
+ARGUMENTS_LIMIT_BYTES = 2**20
+
+
+def _own(value: Any) -> Any:
+    """Return a result that the driver may change without changing what the next trial is given."""
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if is_list(value) and all(isinstance(item, str) for item in value):
+        return list(value)
+    try:
+        return copy.deepcopy(value)
+    except Exception:
+        return value
 
 
 def _kept_arguments(given: Any) -> tuple[Any, msgspec.Raw]:
     """Return the arguments to check and their bytes as they were at the call.
 
-    Arguments that are not JSON become a list, which never binds.
+    Arguments that are not JSON, or longer than a mebibyte, become a list, which never binds.
     """
     arguments: Any = {} if given is None else given
     if not is_object(arguments) and isinstance(arguments, Mapping):
         arguments = dict(cast("Mapping[Any, Any]", arguments))
     try:
-        return arguments, msgspec.Raw(encode_json(arguments))
+        data = encode_json(arguments)
     except (TypeError, ValueError, RecursionError):
         return _NOT_JSON, msgspec.Raw(encode_json(_NOT_JSON))
+    if len(data) > ARGUMENTS_LIMIT_BYTES:
+        return _TOO_LONG, msgspec.Raw(encode_json(_TOO_LONG))
+    return arguments, msgspec.Raw(data)
 
 
 class Driver(Protocol):

@@ -40,6 +40,8 @@ class Environment(Record):
         ``{"committed", "commit", "reason"}``: whether the lock was in that repository before the first trial.
     drivers : dict
         Arm -> ``{"stamp", "source_digest"}``.
+    sources : dict
+        The user's own source files, path -> digest.
     settings : dict
         Arm -> ``{"requested", "resolved"}``.
     seeds : dict
@@ -62,6 +64,7 @@ class Environment(Record):
     revision: dict[str, Any]
     lock_commit: dict[str, Any]
     drivers: dict[str, dict[str, Any]]
+    sources: dict[str, str]
     settings: dict[str, dict[str, Any]]
     seeds: dict[str, Any]
     conditions: dict[str, str] | None

@@ -7,8 +7,9 @@ import copy
 import os
 import signal
 import threading
-import time
 from collections.abc import Awaitable, Callable, Mapping
+from signal import ITIMER_REAL, SIGALRM, setitimer
+from time import monotonic, perf_counter, time
 from types import FrameType, MappingProxyType
 from typing import Any
 
@@ -89,6 +90,10 @@ class _Backstop(BaseException):
     """Raised by the alarm inside a driver that has used up its time."""
 
 
+class _DriverExitError(BaseException):
+    """Raised in place of ``os._exit``, which would end the study with the driver's own exit code."""
+
+
 class InvalidResultError(Exception):
     """A driver returned something that is no :class:`LoopResult`, or one that is not JSON."""
 
@@ -122,7 +127,9 @@ class InProcess:
         self._started = 0.0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._process = 0
-        self._previous: Any = None
+        self._previous: dict[int, Any] = {}
+        self._exit: Any = os._exit
+        self._interrupted = False
 
     def __enter__(self) -> InProcess:
         if threading.current_thread() is not threading.main_thread():
@@ -131,20 +138,35 @@ class InProcess:
                 next_step="call it from the main thread, or use the command line",
             )
         self._process = os.getpid()
-        self._previous = signal.signal(signal.SIGALRM, self._alarm)
+        self._previous = {
+            SIGALRM: signal.signal(SIGALRM, self._alarm),
+            signal.SIGINT: signal.signal(signal.SIGINT, self._interrupt),
+        }
+        os._exit = self._refuse_exit
         return self
 
     def __exit__(self, *exception: object) -> None:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, self._previous)
+        setitimer(ITIMER_REAL, 0)
+        os._exit = self._exit
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)
         if self._loop is not None:
             self._loop.close()
             self._loop = None
 
+    def _refuse_exit(self, status: int) -> Any:
+        if os.getpid() != self._process:
+            self._exit(status)
+        raise _DriverExitError(f"os._exit({status})")
+
+    def _interrupt(self, signum: int, frame: FrameType | None) -> None:
+        self._interrupted = True
+        raise KeyboardInterrupt
+
     def _alarm(self, signum: int, frame: FrameType | None) -> None:
         self._alarms += 1
         if self._alarms > STUCK_AFTER_ALARMS and self._on_stuck is not None:
-            self._on_stuck(time.perf_counter() - self._started)
+            self._on_stuck(perf_counter() - self._started)
         raise _Backstop
 
     def execute(
@@ -173,12 +195,14 @@ class InProcess:
             prepared.binder,
             config=config,
             seed=seed,
-            deadline=time.monotonic() + self._timeout_s,
+            deadline=monotonic() + self._timeout_s,
             trace=copy.deepcopy(prepared.trace),
         )
-        started_at_s = time.time()
+        usage = context.usage
+        started_at_s = time()
         value, failure, latency_s = self._call(driver, prepared, context)
-        outcome, report, error = _settle(value, failure, context)
+        context.close()
+        outcome, report, error = _settled(value, failure, context, self._interrupted)
         evidence = getattr(prepared.toolset, "evidence", None)
         produced = Produced(
             outcome=outcome,
@@ -186,7 +210,7 @@ class InProcess:
             dispatches=context.dispatched,
             evidence=None if evidence is None else evidence(),
         )
-        return Execution(produced, context.usage.to_json(), error, started_at_s, latency_s)
+        return Execution(produced, usage.to_json(), error, started_at_s, latency_s)
 
     def _call(
         self, driver: LoadedDriver, prepared: PreparedCase, context: Context
@@ -195,23 +219,25 @@ class InProcess:
         value: Any = None
         failure: BaseException | None = None
         latency_s = 0.0
-        self._started = started = time.perf_counter()
+        self._started = started = perf_counter()
         try:
             try:
-                signal.setitimer(signal.ITIMER_REAL, self._timeout_s, REPEAT_ALARM_S)
+                # a driver of an earlier trial may have replaced the handler or the function
+                signal.signal(SIGALRM, self._alarm)
+                setitimer(ITIMER_REAL, self._timeout_s, REPEAT_ALARM_S)
                 value = driver.call(prepared.case.request, prepared.tools, context)
                 if driver.is_async or hasattr(value, "__await__"):
                     value = self._await(value)
             finally:
-                latency_s = time.perf_counter() - started
-                signal.setitimer(signal.ITIMER_REAL, 0)
+                latency_s = perf_counter() - started
+                setitimer(ITIMER_REAL, 0)
         except BaseException as error:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            setitimer(ITIMER_REAL, 0)
             failure = error
         if os.getpid() != self._process:
             # a child that the driver forked came back here: it must not go on with the study of its parent
-            os._exit(0)
-        if self._alarms:
+            self._exit(0)
+        if self._alarms or latency_s > self._timeout_s:
             failure = _Backstop()
         return value, failure, latency_s
 
@@ -222,7 +248,7 @@ class InProcess:
         try:
             return loop.run_until_complete(awaitable)
         except BaseException:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            setitimer(ITIMER_REAL, 0)
             self._loop = None
             _discard(loop)
             raise
@@ -241,17 +267,27 @@ def _discard(loop: asyncio.AbstractEventLoop) -> None:
     loop.close()
 
 
+def _settled(
+    value: Any, failure: BaseException | None, context: Context, interrupted: bool
+) -> tuple[Outcome, msgspec.Raw, dict[str, str] | None]:
+    """Settle an attempt; reading a hostile result may itself raise anything."""
+    if isinstance(failure, KeyboardInterrupt) and interrupted:
+        return "cancelled", _NO_REPORT, None
+    try:
+        return _settle(value, failure, context)
+    except BaseException as error:
+        return "driver_error", _NO_REPORT, _described(error)
+
+
 def _settle(
     value: Any, failure: BaseException | None, context: Context
 ) -> tuple[Outcome, msgspec.Raw, dict[str, str] | None]:
     """Return outcome, report bytes and error of what the driver returned or raised."""
     if isinstance(failure, _Backstop):
         return "timeout", TIMED_OUT, None
-    if isinstance(failure, KeyboardInterrupt):
-        return "cancelled", _NO_REPORT, None
     if failure is not None:
-        outcome: Outcome = "driver_error" if context.toolset_failure is None else "infrastructure"
-        return outcome, _NO_REPORT, _described(context.toolset_failure or failure)
+        outcome: Outcome = "infrastructure" if context.failed_by_toolset(failure) else "driver_error"
+        return outcome, _NO_REPORT, _described(failure)
     try:
         result = _as_result(value)
         report = _encode_report(result)
@@ -263,7 +299,7 @@ def _settle(
 def _described(error: BaseException) -> dict[str, str]:
     try:
         message = str(error)
-    except Exception:
+    except BaseException:
         message = "(its message cannot be shown)"
     message = message.encode("utf-8", "replace").decode("utf-8")
     return {"type": type(error).__name__, "message": message[:2000]}

@@ -20,6 +20,7 @@ _T = TypeVar("_T")
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*")
 _REFERENCE = re.compile(r"([^\W\d]\w*(?:\.[^\W\d]\w*)*):([^\W\d]\w*(?:\.[^\W\d]\w*)*)")
 _LONGEST_REASON = 300
+_INSTALLED = {"site-packages", "dist-packages"}
 
 _digest_at_import: dict[Path, str] = {}
 
@@ -288,3 +289,29 @@ def _place(error: BaseException, folder: Path | None) -> str:
 
 def _is_user_code(file: Path, folder: Path) -> bool:
     return file.resolve().is_relative_to(folder) and "site-packages" not in file.parts
+
+
+def loaded_sources(folder: Path) -> dict[str, str]:
+    """Return the user's own source files that this process has imported.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder of user code, normally that of the protocol.
+
+    Returns
+    -------
+    dict of str to str
+        Path relative to the folder -> SHA-256, sorted. Installed packages and this one are left out; what a
+        driver imports only later, while it runs, is not seen.
+    """
+    root = folder.resolve()
+    found: dict[str, str] = {}
+    for name, module in list(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if name.partition(".")[0] in ("study", "analysis") or not isinstance(file, str):
+            continue
+        path = Path(file).resolve()
+        if path.is_relative_to(root) and path.is_file() and not _INSTALLED & set(path.parts):
+            found[path.relative_to(root).as_posix()] = digest_file(path)
+    return dict(sorted(found.items()))

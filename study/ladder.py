@@ -5,6 +5,7 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 from study.bundled import bundled_suites, find_suite
@@ -245,7 +246,14 @@ def _in_workers(
         initializer=_start_worker,
         initargs=(driver, list(parts), search),
     ) as pool:
-        return list(pool.map(_run_in_worker, jobs))
+        try:
+            return list(pool.map(_run_in_worker, jobs))
+        except BrokenProcessPool:
+            raise IntegrityError(
+                "a worker process died: the driver ended it",
+                where=driver,
+                next_step="--concurrency 1 shows at which case",
+            ) from None
 
 
 def regrade_file(rows: Path, cases: Path, registry: Path | None) -> tuple[list[str], int]:

@@ -32,6 +32,7 @@ def build_lock(
     drivers: Mapping[str, DriverIdentity],
     families: Mapping[str, str],
     graph_digests: Mapping[str, str | None],
+    sources: Mapping[str, str],
     grader_version: str,
     supersedes: str | None = None,
 ) -> dict[str, JSON]:
@@ -49,6 +50,8 @@ def build_lock(
         Task id -> template family.
     graph_digests : mapping
         Suite id -> digest of its graph file, None without one.
+    sources : mapping
+        The user's own source files, path -> digest.
     grader_version : str
     supersedes : str, optional
         Digest of the lock that this one replaces, when runs of it exist.
@@ -73,6 +76,7 @@ def build_lock(
         "n_pairs": len(schedule) // 2,
         "n_trials": len(schedule),
         "schedule_digest": schedule_digest(schedule),
+        "sources": dict(sources),
         "grader_version": grader_version,
     }
     if supersedes is not None:
@@ -145,8 +149,12 @@ def differences(stored: JSON, current: JSON) -> list[str]:
 
 
 def split_source_changes(lines: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Split differences into those that refuse a run and those of driver sources, which are deviations."""
-    sources = [line for line in lines if line.startswith("arms.") and ".source_digest:" in line]
+    """Split differences into those that refuse a run and those of source files, which are deviations."""
+    sources = [
+        line
+        for line in lines
+        if line.startswith("sources.") or (line.startswith("arms.") and ".source_digest:" in line)
+    ]
     return [line for line in lines if line not in sources], sources
 
 

@@ -67,6 +67,7 @@ def _environment(folder: RunFolder, base: Path, plan: Plan) -> environment.Envir
         revision=environment.revision(plan.protocol_path.resolve().parent),
         lock_commit=environment.lock_commit(plan.lock_path.resolve()),
         drivers=_identities(plan),
+        sources=plan.sources,
         settings={
             arm: {"requested": written[arm].get("config", {}), "resolved": plan.configs[arm]} for arm in ARMS
         },
@@ -113,7 +114,11 @@ def read_unfinished(folder: RunFolder, plan: Plan) -> JournalState | None:
 
 
 def _refuse_changed_code(folder: RunFolder, plan: Plan, stored: dict[str, JSON]) -> None:
-    now = {"drivers": _identities(plan), "packages": environment.package_versions()}
+    now = {
+        "drivers": _identities(plan),
+        "sources": plan.sources,
+        "packages": environment.package_versions(),
+    }
     for part, fresh in now.items():
         for name, value in fresh.items():
             before = stored[part].get(name)
@@ -130,7 +135,7 @@ def note_start(
     folder: RunFolder, plan: Plan, deviations: Sequence[tuple[str, str]], state: JournalState | None
 ) -> None:
     """Record what is not as planned at the start of a session."""
-    notes = [("driver-source", text) for text in plan.deviations] if state is None else []
+    notes = [("source", text) for text in plan.deviations] if state is None else []
     notes += list(deviations)
     if state is not None:
         known = len(state.finals)
@@ -148,9 +153,22 @@ def append_deviation(folder: RunFolder, kind: str, text: str) -> None:
         stream.write(encode_json({"kind": kind, "text": text}) + b"\n")
 
 
-def note_split_pairs(folder: RunFolder, state: JournalState) -> None:
-    """Record each split pair as a deviation, once."""
-    for pair in sorted(state.split_pairs):
-        text = f"the pair {pair} was split by an interruption; it is left out of latency endpoints"
-        if not folder.deviations.exists() or text.encode() not in folder.deviations.read_bytes():
-            append_deviation(folder, "split-pair", text)
+def note_end(folder: RunFolder, state: JournalState, failures: Sequence[str]) -> None:
+    """Record, once each, what went otherwise than planned: split pairs, the harness's own failures."""
+    known = folder.deviations.read_bytes() if folder.deviations.exists() else b""
+    notes = [("split-pair", split_pair_text(pair)) for pair in sorted(state.split_pairs)]
+    for attempt in sorted(state.finals.values(), key=lambda attempt: attempt.trial):
+        if attempt.outcome == "infrastructure":
+            error = attempt.error or {}
+            said = f"{error.get('type')}: {error.get('message', '')[:200]}"
+            where = f"trial {attempt.trial} (case {attempt.case_id}, {attempt.arm})"
+            notes.append(("infrastructure", f"{where}: a tool failed with {said}"))
+    notes += [("close-failed", text) for text in failures]
+    for kind, text in notes:
+        if encode_json(text) not in known:
+            append_deviation(folder, kind, text)
+
+
+def split_pair_text(pair: str) -> str:
+    """Return the deviation of a pair that an interruption split."""
+    return f"the pair {pair} was split by an interruption; it is left out of latency endpoints"

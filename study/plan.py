@@ -28,6 +28,7 @@ class Plan(Record):
     drivers: dict[str, LoadedDriver]
     configs: dict[str, dict[str, Any]]
     toolsets: dict[str, Toolset | None]
+    sources: dict[str, str]
     deviations: tuple[str, ...] = ()
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from study.cases import Case, load_suite
@@ -79,19 +79,49 @@ def final_attempts(frozen: FrozenRun, state: JournalState, where: str) -> dict[i
     return state.finals
 
 
-def grade_attempts(frozen: FrozenRun, finals: Mapping[int, Attempt]) -> list[dict[str, JSON]]:
-    """Grade the final attempts: one row a finished trial, in schedule order."""
+def grade_attempts(frozen: FrozenRun, attempts: Sequence[Attempt]) -> list[dict[str, JSON]]:
+    """Grade a journal's attempts: one row a finished trial, in schedule order.
+
+    The row is that of the final attempt. A tool call that an earlier, cancelled attempt made or tried is on
+    record all the same: what is a hallucination in it counts for the trial.
+    """
+    finals = {attempt.trial: attempt for attempt in attempts if attempt.final}
+    earlier: dict[int, list[Attempt]] = {}
+    for attempt in attempts:
+        if not attempt.final:
+            earlier.setdefault(attempt.trial, []).append(attempt)
     cases = frozen.selection.cases
     tasks = frozen.lock["tasks"]
     graders = {
         case.id: compile_case(case, part.suite.rules, part.suite.registry) for case, part in cases.values()
     }
-    return [
-        _row(planned, cases[planned.case_id][0], tasks[planned.task_id]["family"], attempt, grade)
-        for planned in frozen.schedule
-        if (attempt := finals.get(planned.trial)) is not None
-        for grade in [graders[planned.case_id](attempt.produced)]
-    ]
+    rows: list[dict[str, JSON]] = []
+    for planned in frozen.schedule:
+        attempt = finals.get(planned.trial)
+        if attempt is not None:
+            grader = graders[planned.case_id]
+            row = _row(
+                planned,
+                cases[planned.case_id][0],
+                tasks[planned.task_id]["family"],
+                attempt,
+                grader(attempt.produced),
+            )
+            for cut_off in earlier.get(planned.trial, ()):
+                _add_attempted(row, cut_off, grader(cut_off.produced))
+            rows.append(row)
+    return rows
+
+
+def _add_attempted(row: dict[str, JSON], attempt: Attempt, grade: Grade) -> None:
+    """Add the hallucinations of a cancelled attempt to the row of its trial."""
+    if grade.hallucinated:
+        found = [{**problem, "attempt": attempt.attempt} for problem in grade.hallucinated]
+        row["hallucinated"] = [*row["hallucinated"], *found]
+        codes = {problem["code"] for problem in grade.hallucinated}
+        row["hard_fails"] = sorted({*row["hard_fails"], *codes})
+        row["passed"] = False
+        row["failure"] = "hallucination"
 
 
 def _row(planned: Assignment, case: Case, family: str, attempt: Attempt, grade: Grade) -> dict[str, JSON]:
@@ -135,7 +165,8 @@ def grade_run(folder: RunFolder) -> list[dict[str, JSON]]:
     """Grade a run from its journal and its frozen inputs."""
     frozen = read_frozen(folder)
     state = read_journal(folder.journal, frozen.lock_digest)
-    return grade_attempts(frozen, final_attempts(frozen, state, str(folder.journal)))
+    final_attempts(frozen, state, str(folder.journal))
+    return grade_attempts(frozen, state.attempts)
 
 
 def read_product(folder: RunFolder) -> list[dict[str, JSON]]:

@@ -19,6 +19,9 @@ Claim = Literal["non-inferior", "superior", "equivalent"]
 Role = Literal["primary", "secondary", "guardrail"]
 Treatment = Literal["failure", "void-pair"]
 
+LARGEST_CEILING = 10
+"""Percent of pairs that may be void at most: beyond it no verdict is given, whatever was declared."""
+
 FEWEST_TASKS = 10
 """Below this many tasks an interval is printed at most, and decides nothing."""
 
@@ -124,6 +127,14 @@ class Protocol(Record):
     analysis: AnalysisSpec = msgspec.field(default_factory=AnalysisSpec)
 
 
+_EXAMPLES = {
+    "margin": 'text with its unit: "5 pp" for shares, "10 %" for ratios',
+    "max_void_pairs": 'a share of pairs with its unit, e.g. "2 %"',
+    "alpha": "one-sided, e.g. 0.025",
+    "tasks": "the number of tasks that the selection yields",
+}
+
+
 def read_protocol(path: Path) -> tuple[Protocol, dict[str, JSON]]:
     """Read a protocol file.
 
@@ -158,9 +169,10 @@ def parse_protocol(data: bytes, where: str) -> tuple[Protocol, dict[str, JSON]]:
         raise ProtocolError(f"not UTF-8 (byte {error.start})", where=where) from None
     except tomllib.TOMLDecodeError as error:
         raise ProtocolError(f"not valid TOML: {error}", where=where) from None
-    protocol = convert(
-        written, Protocol, where, ProtocolError, "`study init DIR` writes a protocol to start from"
-    )
+    except RecursionError:
+        raise ProtocolError("nested too deeply", where=where) from None
+    next_step = "`study init DIR` writes a protocol to start from"
+    protocol = convert(written, Protocol, where, ProtocolError, next_step, _EXAMPLES)
     check_protocol(protocol, where)
     return protocol, written
 
@@ -248,9 +260,12 @@ def check_protocol(protocol: Protocol, where: str) -> None:
 
 def _check_names(protocol: Protocol, where: str) -> None:
     safe = protocol.id.replace("-", "").replace("_", "").replace(".", "")
-    if not (safe.isalnum() and safe.isascii()) or protocol.id.startswith((".", "-")):
+    named = safe.isalnum() and safe.isascii() and not protocol.id.startswith((".", "-"))
+    if not named or len(protocol.id) > 100:
         raise ProtocolError(
-            f"id = {protocol.id!r}", where=f"{where}:id", allowed="letters, digits, dot, underscore, hyphen"
+            f"id = {protocol.id!r:.120}",
+            where=f"{where}:id",
+            allowed="letters, digits, dot, underscore, hyphen; at most 100",
         )
     if not protocol.question.strip():
         raise ProtocolError("the question is blank", where=f"{where}:question")
@@ -289,15 +304,16 @@ def _check_change(protocol: Protocol, where: str) -> None:
 
 def _check_design(protocol: Protocol, where: str) -> None:
     design = protocol.design
-    for name, value, least in (
-        ("design.tasks", design.tasks, 1),
-        ("design.repetitions", design.repetitions, 1),
-        ("design.seed", design.seed, 0),
-        ("analysis.resamples", protocol.analysis.resamples, 1000),
-        ("analysis.seed", protocol.analysis.seed, 0),
+    for name, value, least, most in (
+        ("design.tasks", design.tasks, 1, 1_000_000),
+        ("design.repetitions", design.repetitions, 1, 10_000),
+        ("design.seed", design.seed, 0, 2**63 - 1),
+        ("analysis.resamples", protocol.analysis.resamples, 1000, 10_000_000),
+        ("analysis.seed", protocol.analysis.seed, 0, 2**63 - 1),
     ):
-        if value < least:
-            raise ProtocolError(f"{name} = {value}", where=f"{where}:{name}", allowed=f"at least {least}")
+        if not least <= value <= most:
+            allowed = f"at least {least}, at most {most}"
+            raise ProtocolError(f"{name} = {value}", where=f"{where}:{name}", allowed=allowed)
     for key, value in (design.conditions or {}).items():
         if key != "cache" or value not in ("cold", "warm"):
             raise ProtocolError(
@@ -316,7 +332,11 @@ def _check_design(protocol: Protocol, where: str) -> None:
             where=f"{where}:gates.completion_floor",
             allowed="a share from 0 to 1",
         )
-    parse_ceiling(protocol.missing.max_void_pairs, f"{where}:missing.max_void_pairs")
+    ceiling, place = protocol.missing.max_void_pairs, f"{where}:missing.max_void_pairs"
+    if parse_ceiling(ceiling, place) * 100 > LARGEST_CEILING:
+        raise ProtocolError(
+            f"max_void_pairs = {ceiling!r}", where=place, allowed=f'at most "{LARGEST_CEILING} %"'
+        )
 
 
 def _check_endpoint(endpoint: EndpointSpec, where: str) -> None:

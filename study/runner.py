@@ -15,7 +15,7 @@ from study.drivers import LoadedDriver
 from study.errors import StudyError
 from study.executors import Execution, InProcess, PreparedCase
 from study.journal import Attempt, Header, Journal, JournalState, Session, first_link, read_journal
-from study.opening import choose_folder, create, note_split_pairs, note_start, read_unfinished
+from study.opening import choose_folder, create, note_end, note_start, read_unfinished
 from study.plan import Plan
 from study.product import final_attempts, read_frozen
 from study.records import ARMS, Produced, Record
@@ -93,7 +93,8 @@ def run_plan(
         walk.run()
     except KeyboardInterrupt:
         raise Interrupted(str(folder.path)) from None
-    note_split_pairs(folder, read_journal(folder.journal, plan.lock_digest))
+    state = read_journal(folder.journal, plan.lock_digest)
+    note_end(folder, state, walk.close_failures)
     return folder
 
 
@@ -120,6 +121,7 @@ class _Walk:
         self.timeouts = sum(a.outcome == "timeout" for a in finals.values())
         self.errors = sum(a.outcome == "driver_error" for a in finals.values())
         self.current: Assignment | None = None
+        self.close_failures: list[str] = []
 
     def run(self) -> None:
         plan = self.plan
@@ -144,7 +146,7 @@ class _Walk:
             self._emit("finished")
         finally:
             journal.close()
-            _close(opened, plan.toolsets)
+            self.close_failures = _close(opened, plan.toolsets)
 
     def _open(self) -> Journal:
         state, digest = self.state, self.plan.lock_digest
@@ -258,8 +260,18 @@ def _setup(driver: LoadedDriver, config: Mapping[str, Any], where: str) -> None:
         ) from None
 
 
-def _close(drivers: Sequence[LoadedDriver], toolsets: Mapping[str, Toolset | None]) -> None:
-    closers = [driver.close for driver in drivers]
-    closers += [toolset.close for toolset in toolsets.values() if hasattr(toolset, "close")]  # pyright: ignore
-    for close in closers:
-        close()
+def _close(drivers: Sequence[LoadedDriver], toolsets: Mapping[str, Toolset | None]) -> list[str]:
+    """Close drivers and toolsets; return what failed, since every trial is over by then."""
+    closers = [(f"driver {driver.name!r}", driver.close) for driver in drivers]
+    closers += [
+        (f"toolset of {name!r}", closer)
+        for name, toolset in toolsets.items()
+        if (closer := getattr(toolset, "close", None)) is not None
+    ]
+    failures: list[str] = []
+    for what, close in closers:
+        try:
+            close()
+        except Exception as error:
+            failures.append(f"closing the {what} failed: {type(error).__name__}: {error}")
+    return failures

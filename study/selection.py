@@ -9,6 +9,8 @@ from study.errors import ProtocolError
 from study.protocol import Protocol
 from study.records import RUNGS, Record
 
+MOST_TRIALS = 1_000_000
+
 
 class SuiteSelection(Record):
     """The selected cases of one suite, in file order; ``name`` is the suite as the protocol names it."""
@@ -68,6 +70,13 @@ def select(protocol: Protocol, suites: Sequence[Suite], where: str) -> Selection
     )
     _refuse_shared(parts, where)
     selection = Selection(suites=parts)
+    n_trials = 2 * len(selection.pairs) * protocol.design.repetitions
+    if n_trials > MOST_TRIALS:
+        raise ProtocolError(
+            f"{n_trials} trials",
+            where=f"{where}:design.repetitions",
+            allowed=f"at most {MOST_TRIALS} in a study",
+        )
     n_tasks = len(selection.tasks)
     if n_tasks != protocol.design.tasks:
         raise ProtocolError(

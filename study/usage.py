@@ -7,6 +7,8 @@ from typing import Any
 from study.records import Record
 
 FIELDS = ("input", "output")
+LARGEST = 10**12
+"""No single model call has more tokens; a larger count is a mistake."""
 
 
 class UsageTotal(Record):
@@ -33,13 +35,15 @@ class UsageLedger:
         Raises
         ------
         ValueError
-            For a field that is not ``input`` or ``output``, or a negative count.
+            For a field that is not ``input`` or ``output``, and for a count that is no whole number from 0
+            to 10^12.
         """
         unknown = set(tokens) - set(FIELDS)
         if unknown:
             raise ValueError(f"unknown usage field {sorted(unknown)[0]!r}; allowed: {', '.join(FIELDS)}")
-        if calls < 0 or any(v is not None and v < 0 for v in tokens.values()):
-            raise ValueError("usage counts cannot be negative")
+        for count in (calls, *(v for v in tokens.values() if v is not None)):
+            if type(count) is not int or not 0 <= count <= LARGEST:
+                raise ValueError(f"a usage count must be a whole number from 0 to {LARGEST}")
         self.calls += calls
         for name in FIELDS:
             value = tokens.get(name)

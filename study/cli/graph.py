@@ -17,6 +17,7 @@ def command(source: str, output: str, history: str | None, name: str | None, no_
     """Build the code graph of the Python source below SOURCE; the code is read, never imported."""
     from study.toolsets.codegraph import build_graph, write_graph
 
+    _refuse_other_file(Path(output))
     commits = None if history is None else Path(history)
     graph = build_graph(Path(source), history=commits, name=name, docs=not no_docs)
     write_graph(graph, Path(output))
@@ -32,3 +33,20 @@ def command(source: str, output: str, history: str | None, name: str | None, no_
         more = f" and {len(left_out) - 1} more" if len(left_out) > 1 else ""
         click.echo(f"left out: {left_out[0]}{more}", err=True)
     return 0
+
+
+def _refuse_other_file(output: Path) -> None:
+    """Refuse to replace a file that is no code graph."""
+    from study.errors import InputError
+    from study.toolsets.codegraph import load_graph
+
+    if not output.exists():
+        return
+    try:
+        load_graph(output)
+    except InputError:
+        raise InputError(
+            "this file exists and is no code graph; it is not replaced",
+            where=str(output),
+            next_step="choose another -o",
+        ) from None

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from importlib import import_module
+from types import FrameType
 from typing import NoReturn
 
 import click
@@ -70,6 +72,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 def _run(arguments: list[str] | None) -> int:
     from study.errors import StudyError
 
+    previous = signal.signal(signal.SIGTERM, _as_interrupt)
     try:
         code = group.main(args=arguments, prog_name="study", standalone_mode=False)
     except click.ClickException as error:
@@ -81,6 +84,9 @@ def _run(arguments: list[str] | None) -> int:
     except StudyError as error:
         click.echo(f"error: {error}", err=True)
         return error.exit_code
+    except SystemExit as stop:
+        click.echo(f"error: something that was called ended the process (exit code {stop.code})", err=True)
+        return 2
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -93,4 +99,10 @@ def _run(arguments: list[str] | None) -> int:
             err=True,
         )
         return 2
+    finally:
+        signal.signal(signal.SIGTERM, previous)
     return code if isinstance(code, int) else 0
+
+
+def _as_interrupt(signum: int, frame: FrameType | None) -> None:
+    signal.raise_signal(signal.SIGINT)

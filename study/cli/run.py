@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
-from types import FrameType
 
 import click
 
@@ -25,7 +23,6 @@ def command(protocol: str, stamp: str | None, out: str | None, no_report: bool) 
     from study.runner import Interrupted
     from study.verbs import run
 
-    previous = signal.signal(signal.SIGTERM, _as_interrupt)
     try:
         with Display() as display:
             folder = run(protocol, out=out, stamp=stamp, listener=display)
@@ -34,15 +31,9 @@ def command(protocol: str, stamp: str | None, out: str | None, no_report: bool) 
         again = " ".join(["study", "run", shell_quoted(protocol), *map(shell_quoted, options)])
         click.echo(f"interrupted; every finished trial is kept in {stop}\n  next: {again}", err=True)
         return 130
-    finally:
-        signal.signal(signal.SIGTERM, previous)
     if no_report:
         click.echo(f"{folder.path}: {folder.product.name} is written; next: study report {folder.path}")
         return 0
     from study.cli.telling import tell
 
     return tell(folder, Path.cwd())
-
-
-def _as_interrupt(signum: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from analysis.results import Results
 
 FOREST = "forest"
+SHOWN_DEVIATIONS = 5
 
 
 def compute(folder: RunFolder) -> Results:
@@ -83,6 +84,7 @@ def tell(folder: RunFolder, shown_from: Path) -> int:
 
     if not folder.product.exists():
         raise IntegrityError("there is no product.jsonl", where=str(folder.path))
+    _refuse_missing_deviations(folder)
     results = compute(folder)
     write_file(folder.results, pretty(results_to_json(results)))
     figure = figures.forest(results)
@@ -103,7 +105,23 @@ def tell(folder: RunFolder, shown_from: Path) -> int:
         "figure": _short(folder.figures / f"{FOREST}.svg", shown_from),
     }
     click.echo(render_summary(results, exit_code=code, paths=paths), nl=False)
+    for deviation in results.deviations[:SHOWN_DEVIATIONS]:
+        click.echo(f"deviation: {deviation.get('kind')}: {deviation.get('text')}", err=True)
+    if len(results.deviations) > SHOWN_DEVIATIONS:
+        more = len(results.deviations) - SHOWN_DEVIATIONS
+        click.echo(f"deviation: ... and {more} more in the report", err=True)
     return code
+
+
+def _refuse_missing_deviations(folder: RunFolder) -> None:
+    from study.declare import missing_deviations
+    from study.journal import read_journal
+    from study.product import read_frozen
+
+    frozen = read_frozen(folder)
+    lacking = missing_deviations(folder, frozen, read_journal(folder.journal, frozen.lock_digest))
+    if lacking:
+        raise IntegrityError(lacking[0], where=str(folder.path), next_step="restore deviations.jsonl")
 
 
 def _short(path: Path, base: Path) -> str:

@@ -219,7 +219,11 @@ def test_worst_and_best_case_turn_with_the_direction():
 
 
 def test_more_than_a_tenth_void_decides_nothing():
-    options = {"tasks": 60, "missing": {"max_void_pairs": "50 %"}}
+    options = {
+        "tasks": 60,
+        "missing": {"max_void_pairs": "50 %"},
+        "endpoints": [PRIMARY | {"margin": "30 pp"}],
+    }
     assert one(trial=void(first(6)), **options).outcome == "non_inferior"
     found = one(trial=void(first(7)), **options)
     assert found.outcome == "inconclusive"

@@ -57,7 +57,9 @@ def summary(table=None, **options):
 def test_everything_a_report_needs():
     found = summary()
     assert (found.declared, found.evidence_level, found.study) == (True, "comparative", "shop")
-    assert found.verdict.outcome == "non_inferior"
+    # two pairs are void, and the claim does not hold if the candidate lost both
+    assert found.verdict.outcome == "inconclusive"
+    assert "lost every void pair" in found.verdict.sentence
     assert [e.name for e in found.endpoints] == ["completion", "latency_gmr", "timeouts"]
     assert found.outcomes["candidate"] == {"answered": 116, "infrastructure": 2, "timeout": 2}
     assert found.design["tasks"] == 60

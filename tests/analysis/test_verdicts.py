@@ -125,7 +125,17 @@ def test_integrity_makes_a_run_void():
 
 @pytest.mark.parametrize(("ceiling", "outcome"), [("2 %", "void"), ("2.5 %", "non_inferior")])
 def test_the_ceiling_of_void_pairs(ceiling, outcome):
-    assert verdict(void(first(1)), missing={"max_void_pairs": ceiling}).outcome == outcome
+    wide = [{**PRIMARY, "margin": "15 pp"}]
+    found = verdict(void(first(1)), missing={"max_void_pairs": ceiling}, endpoints=wide)
+    assert found.outcome == outcome
+
+
+def test_a_claim_must_also_hold_if_the_candidate_lost_every_void_pair():
+    """With 40 tasks, one loss lets the limit fall to -12.6 pp: beyond the margin of 10 pp."""
+    found = verdict(void(first(1)), missing={"max_void_pairs": "2.5 %"})
+    assert found.outcome == "inconclusive"
+    assert "lost every void pair" in found.sentence
+    assert verdict(void(first(0)), missing={"max_void_pairs": "2.5 %"}).outcome == "non_inferior"
 
 
 @pytest.mark.parametrize(("ceiling", "outcome"), [("29 %", "inconclusive"), ("28 %", "void")])

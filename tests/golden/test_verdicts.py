@@ -224,3 +224,95 @@ def test_a_lock_in_git_is_told_with_its_commit(mini):
     assert results["design"]["lock_commit"]["committed"] is True
     assert results["design"]["lock_commit"]["commit"] == head.strip()
     assert head.strip() in (folder / "report.md").read_text()
+
+
+HOSTILE = """
+import os, signal
+
+def exits(request, tools, ctx):
+    if "order-7" in request:
+        os._exit(0)
+    return careful(request, tools, ctx)
+
+def interrupted(request, tools, ctx):
+    marker = os.path.join(os.path.dirname(__file__), "interrupted-once")
+    if "order-7 please" in request and not os.path.exists(marker):
+        open(marker, "w").close()
+        ctx.dispatch("delete_order", {"order": "order-7"})
+        signal.raise_signal(signal.SIGINT)
+    return careful(request, tools, ctx)
+
+class CloseFails:
+    def __call__(self, request, tools, ctx):
+        return careful(request, tools, ctx)
+
+    def close(self):
+        raise OSError("still busy")
+"""
+
+
+def test_a_driver_that_ends_the_process_does_not_end_the_study(mini):
+    study = mini(candidate="exits", extra=HOSTILE)
+    assert study.command("freeze", "shop.toml").returncode == 0
+    done = study.command("run", "shop.toml", process=True)
+    assert done.returncode == 4, (done.stdout, done.stderr)
+    assert "INCONCLUSIVE" in done.stdout
+
+
+def test_a_hallucination_in_a_cancelled_attempt_is_not_forgotten(mini):
+    study = mini(candidate="interrupted", extra=HOSTILE)
+    assert study.command("freeze", "shop.toml").returncode == 0
+    cut = study.command("run", "shop.toml", process=True)
+    assert cut.returncode == 130, cut.stderr
+    assert "study run" in cut.stderr
+    done = study.command("run", "shop.toml", process=True)
+    assert done.returncode == 1, (done.stdout, done.stderr)
+    assert "HARD FAIL" in done.stdout
+    (folder,) = study.folder.glob("runs/*/*")
+    assert study.command("verify", str(folder)).returncode == 0
+
+
+def test_a_close_that_fails_loses_nothing_and_is_told(mini):
+    study = mini(candidate="CloseFails", extra=HOSTILE)
+    _, _, results = finished(study, 0)
+    assert any("still busy" in entry["text"] for entry in results["deviations"])
+
+
+def test_a_tool_that_fails_is_named_in_the_deviations(mini):
+    study = mini(candidate="careful", baseline="hasty")
+    tools = study.folder / f"{study.tools}.py"
+    study.edit(
+        "    if order not in ORDERS",
+        '    if order == "order-3":\n        raise KeyError(order)\n    if order not in ORDERS',
+        tools,
+    )
+    study.edit('max_void_pairs = "2 %"', 'max_void_pairs = "10 %"')
+    assert study.command("freeze", "shop.toml").returncode == 0
+    done = study.command("run", "shop.toml")
+    assert "trial" in done.stderr
+    assert "KeyError" in done.stderr
+    (folder,) = study.folder.glob("runs/*/*")
+    assert "status-3" in (folder / "report.md").read_text()
+
+
+def test_a_changed_tool_file_is_a_deviation(mini):
+    study = mini()
+    assert study.command("freeze", "shop.toml").returncode == 0
+    study.edit('"sent"', '"sent" ', study.folder / f"{study.tools}.py")
+    done = study.command("run", "shop.toml", process=True)
+    assert done.returncode == 1
+    assert f"deviation: source: changed after the freeze: sources.{study.tools}.py" in done.stderr
+
+
+def test_a_worse_candidate_within_the_margin_is_told_to_be_worse(mini):
+    extra = """
+def slightly_worse(request, tools, ctx):
+    if re.search("order-[0-5] ?(please)?$", request):
+        return LoopResult(refused=True)
+    return careful(request, tools, ctx)
+"""
+    study = mini(tasks=100, candidate="slightly_worse", extra=extra)
+    _, _, results = finished(study, 0)
+    assert results["verdict"]["outcome"] == "non_inferior"
+    assert results["endpoints"][0]["interval"]["high"] < 0
+    assert "that it is worse, by less than the margin, was shown" in results["verdict"]["sentence"]

@@ -88,3 +88,30 @@ def test_regrading_a_changed_product_names_the_row(run):
     done = study.command("grade", str(folder))
     assert done.returncode == 3
     assert "product.jsonl:" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["lock.json", "journal.jsonl", "environment.json", "deviations.jsonl"])
+def test_a_file_that_is_gone_is_named(mini, name):
+    study = mini()
+    assert study.command("freeze", "shop.toml").returncode == 0
+    study.driver_file.write_text(study.driver_file.read_text() + "\n# touched\n")
+    assert study.command("run", "shop.toml", process=True).returncode == 1
+    (folder,) = study.folder.glob("runs/*/*")
+    (folder / name).unlink()
+    done = study.command("verify", str(folder))
+    assert done.returncode == 3
+    assert name in done.stderr
+    assert study.command("report", str(folder)).returncode in (2, 3)
+
+
+def test_a_deviation_cannot_be_dropped_before_the_run_is_sealed(mini):
+    study = mini()
+    assert study.command("freeze", "shop.toml").returncode == 0
+    study.driver_file.write_text(study.driver_file.read_text() + "\n# touched\n")
+    assert study.command("run", "shop.toml", "--no-report", process=True).returncode == 0
+    (folder,) = study.folder.glob("runs/*/*")
+    (folder / "deviations.jsonl").unlink()
+    done = study.command("report", str(folder))
+    assert done.returncode == 3
+    assert "deviations.jsonl lacks" in done.stderr
+    assert not (folder / "manifest.json").exists()

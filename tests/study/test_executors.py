@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import signal
 import threading
 import time
@@ -206,11 +207,107 @@ def test_whatever_is_raised_is_a_driver_error(error):
     assert execution.error["type"] == type(error).__name__
 
 
-def test_an_interrupt_is_a_cancelled_attempt():
-    def driver(request, tools, ctx):
+def test_an_interrupt_is_a_cancelled_attempt_and_one_that_the_driver_raises_is_its_error():
+    def interrupted(request, tools, ctx):
+        signal.raise_signal(signal.SIGINT)
+
+    assert execute(interrupted).outcome == "cancelled"
+
+    def pretends(request, tools, ctx):
         raise KeyboardInterrupt
 
-    assert execute(driver).outcome == "cancelled"
+    assert execute(pretends).outcome == "driver_error"
+
+
+def exits(request, tools, ctx):
+    os._exit(0)
+
+
+class Trap(Call):
+    @property
+    def name(self):
+        raise SystemExit(0)
+
+    @name.setter
+    def name(self, value):
+        pass
+
+
+@pytest.mark.parametrize(
+    "driver",
+    [
+        exits,
+        lambda request, tools, ctx: LoopResult(calls=[Trap("look")]),
+        lambda request, tools, ctx: LoopResult(outcome=[]),
+        lambda request, tools, ctx: ctx.record_usage(calls=10**30),
+        lambda request, tools, ctx: ctx.record_usage(input=float("nan")),
+    ],
+)
+def test_what_would_end_the_process_or_the_run_is_a_driver_error(driver):
+    before = os._exit
+    assert execute(driver).outcome == "driver_error"
+    assert os._exit is before
+
+
+def ignores_alarms(request, tools, ctx):
+    signal.signal(signal.SIGALRM, signal.SIG_IGN)
+    time.sleep(0.3)
+    return LoopResult(refused=True)
+
+
+def stops_the_timer(request, tools, ctx):
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    time.sleep(0.3)
+    return LoopResult(refused=True)
+
+
+@pytest.mark.parametrize("driver", [ignores_alarms, stops_the_timer])
+def test_a_late_answer_is_a_timeout_even_if_the_alarm_was_switched_off(driver):
+    with InProcess(0.1) as executor:
+        prepared = PreparedCase(CASE, REGISTRY, Tools())
+        assert executor.execute(loaded(driver), prepared).outcome == "timeout"
+        assert executor.execute(loaded(sleeping), prepared).outcome == "timeout"
+
+
+def test_a_driver_cannot_pass_its_own_failure_off_as_that_of_the_toolset():
+    def forges(request, tools, ctx):
+        with contextlib.suppress(ZeroDivisionError):
+            ctx.dispatch("look", {"at": "bug"})
+        raise ValueError("mine")
+
+    execution = execute(forges)
+    assert execution.outcome == "driver_error"
+    assert execution.error == {"type": "ValueError", "message": "mine"}
+
+
+def test_a_thread_that_is_left_behind_runs_no_tool_after_the_trial():
+    tools = Tools()
+    kept = []
+
+    def driver(request, declared, ctx):
+        kept.append(ctx)
+        return LoopResult(refused=True)
+
+    execute(driver, tools=tools)
+    assert kept[0].dispatch("look", {"at": "it"}).ok is False
+    assert tools.seen == []
+
+
+def test_a_result_that_the_driver_changes_is_its_own_copy():
+    labels: list[object] = ["it", {"deep": [1]}]
+
+    class Shared(Tools):
+        def dispatch(self, name, arguments):
+            return ToolResult(ok=True, result=labels)
+
+    def driver(request, tools, ctx):
+        found = ctx.dispatch("look", {"at": "it"}).result
+        found[1]["deep"].clear()
+        found.clear()
+        return LoopResult(refused=True)
+
+    execute(driver, tools=Shared())
+    assert labels == ["it", {"deep": [1]}]
 
 
 @pytest.mark.parametrize(

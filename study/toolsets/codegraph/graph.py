@@ -49,6 +49,7 @@ from study.convert import convert
 from study.digest import JSON, is_object, read_json_file
 from study.errors import InputError, StudyError, did_you_mean, listed
 from study.records import Record
+from study.runs import write_file
 
 Kind = Literal["module", "test-module", "class", "function", "method", "attribute", "global", "commit"]
 KINDS: tuple[Kind, ...] = (
@@ -179,15 +180,10 @@ def write_graph(graph: Graph, path: Path) -> None:
 
     Raises
     ------
-    InputError
-        When the file cannot be written.
+    RunError
+        When the file cannot be written; an older one is then still there.
     """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(graph_bytes(graph))
-    except OSError as error:
-        reason = error.strerror or str(error)
-        raise InputError(f"cannot write the graph: {reason}", code="write", where=str(path)) from None
+    write_file(path, graph_bytes(graph))
 
 
 def load_graph(path: Path) -> Graph:
