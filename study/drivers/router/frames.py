@@ -26,7 +26,7 @@ _MACROS = {
     r"|drop(?:s|ped|ping)?|replac(?:es?|ed|ing)|fails?|go(?:es)? away|disappears?|vanish(?:es|ed)?|mov(?:es?|ed|ing))",
     "ALONG": r"(?: (?:together|along|in tandem|jointly|in step|at same time|in one commit|in same commits?"
     r"|hand in hand|side by side|in lockstep))",
-    "DEEP": r"(?: ?,? (?:even if only |whether )?(?:(?:directly|indirectly|transitively|further down|through others"
+    "DEEP": r"(?: ?,? (?:even if (?:only )?|whether )?(?:(?:directly|indirectly|transitively|further down|through others"
     r"|immediately|not|or|and|at depth|at any depth)[ ]?)+)?",
     "PREP": r"(?:of|for|to|from|in|on|inside|within|by|below|under|beneath|around|behind|belonging to|about|into|with)",
 }
@@ -93,7 +93,7 @@ TOPICS: dict[str, Topic] = {
         r"^what does <E> do$",
         r"(?:tell|know|learn|something|information|info|details|more|say|facts|read|out) (?:something |more )?about <E>",
         r"^about <E>$",
-        r"where (?:can <E> be|can i find|do i find|is|does|are)? ?<E>"
+        r"where (?:can i find|do i find|can|is|does|are)? ?<E>"
         r"(?: (?:is|be|defined|declared|located|found|implemented|written|live|lives|stand|stands|sit|sits|come from))+$",
         r"^where is <E>$",
         r"what (?:does )?<E> belongs? to",
@@ -142,7 +142,7 @@ TOPICS: dict[str, Topic] = {
         r"{DEEP}(?: from| on) <E>{DEEP}",
         r"{S}{A} (?:extends?|extending|subclass(?:es|ing)?|specialis(?:es?|ing)) <E>{DEEP}",
         r"(?:is|has|was|does|are) <E>(?: been)? (?:subclassed|extended|specialised|inherited from|inherited|derived from)"
-        r"(?: by {S})?(?: ,? ?and if (?:so|yes) ,? ?(?:by|in|from|through)? ?(?:which|what|whom)(?: {NOUNS})?)?".replace("{NOUNS}", NOUN),
+        r"(?: by {S})?(?: ,? ?and if(?: so| yes)? ,? ?(?:by|in|from|through)? ?(?:which|what|whom)(?: {NOUNS})?)?".replace("{NOUNS}", NOUN),
         r"(?:which|what) (?:classes|class) (?:is|are) (?:subclasses|children|descendants|subtypes) of <E>",
         r"(?:inheritance|class) (?:tree|hierarchy) (?:below|under|beneath|of|starting at|that starts at|rooted at) <E>",
         r"classes (?:below|under|beneath|built on|based on) <E>",
@@ -210,8 +210,8 @@ TOPICS: dict[str, Topic] = {
         r" (?:tested|covered|exercised|checked|verified)",
         r"(?:is|are|does|has) <E>{A} (?:tested|covered|exercised|checked)(?: by {S}| by (?:which )?(?:tests?|test-modules?))?$",
         r"(?:what|who) (?:tests|exercises|covers) <E>",
-        r"tests? (?:should|do|must|would|have|need|ought|can|could|to|is|are|will|i|we|be|run|rerun|re-run|look|at|it makes sense)*"
-        r" ?(?:after|when|if|for|before|once)(?: (?:i|we|you))?(?: {CHANGE})?(?: (?:to|in|of))? <E>(?: {A} ?{CHANGE})?",
+        r"tests?(?: (?:should|do|must|would|have|need|ought|can|could|to|is|are|will|i|we|be|run|rerun|re-run|look|at|it makes sense))*"
+        r" (?:after|when|if|for|before|once)(?: (?:i|we|you))?(?: {CHANGE})?(?: (?:to|in|of))? <E>(?: {A} ?{CHANGE})?",
         r"(?:is|are) there tests? (?:for|of) <E>",
     ),
     "untested": plain_topic(
@@ -238,10 +238,10 @@ TOPICS: dict[str, Topic] = {
         r"{S}{A} (?:imports?|importing|needs?|needing|requires?|requiring)(?: directly or indirectly)? <E>{DEEP}",
         r"(?:modules?|files?|packages?)(?: that| which)?{A} (?:uses?|using) <E>{DEEP}",
         r"(?:if|when|once|after|should|suppose|in case|were|assuming)(?: (?:i|we|you|someone|somebody))?(?: (?:were|was|would|want|decide|have|had|to))*"
-        r" {CHANGE}(?: (?:something )?(?:to|in|of|inside))? <E> ,? ?(?:then )?(?:{S}|how much|how many)?(?: {S})?{A} (?:breaks?|break with it|be affected|affected"
-        r"|go(?:es)? down(?: with it)?|stops? working|suffers?|impacted|notice|feel it|fails?|hit|broken|follow|be touched)(?: as well| too)?",
+        r" {CHANGE}(?: (?:something )?(?:to|in|of|inside))? <E> ,? ?(?:then )?(?:{S}|how much|how many)?(?: {S})?{A} (?:breaks?|break with (?:it|<E>)|be affected|affected"
+        r"|go(?:es)? down(?: with (?:it|<E>))?|stops? working|suffers?|impacted|notice|feel it|fails?|hit|broken|follow|be touched)(?: as well| too)?",
         r"(?:if|when|once|after|should|suppose|in case|were|assuming) <E>{A} (?:to )?{CHANGE} ,? ?(?:then )?(?:{S}|how much)?(?: {S})?{A} (?:breaks?"
-        r"|affected|go(?:es)? down(?: with it)?|stops? working|suffers?|impacted|notice|feel it|fails?|hit|broken|follow)(?: as well| too)?",
+        r"|affected|go(?:es)? down(?: with (?:it|<E>))?|stops? working|suffers?|impacted|notice|feel it|fails?|hit|broken|follow)(?: as well| too)?",
         r"(?:{S}|how much|how far)(?: {S})?{A} (?:breaks?|affected|go(?:es)? down|stops? working|suffers?|impacted|feel it|fails?|hit|broken|happens)"
         r" (?:with|by|if|when|once|from|after|should)(?: (?:i|we|you|someone|somebody))?(?:{A} {CHANGE}| change| changes)?(?: (?:to|in|of))? <E>"
         r"(?:{A} (?:to )?{CHANGE})?",
@@ -273,7 +273,7 @@ TOPICS: dict[str, Topic] = {
         r"(?:{S}){A} (?:{CHANGE}|committed)(?: usually| often)? (?:with|in same commits? as|at same time as|in commits with|whenever|when|each time) <E>"
         r"(?: (?:changes|is|gets|was|does)(?: {CHANGE})?)?",
         r"(?:whenever|when|each time|time|if) <E>{A} {CHANGE} ,? ?{S}(?: else)?{A}(?: to)?(?: be)? (?:{CHANGE}|committed)"
-        r"(?: (?:in same commits?|too|as well|with it|along|along with it|together with it|at same time|alongside))*",
+        r"(?: (?:in same commits?|too|as well|with (?:it|<E>)|along|along with (?:it|<E>)|together with (?:it|<E>)|at same time|alongside))*",
         r"(?:share|shares|sharing) commits with <E>",
         r"in same commits? as <E>",
     ),
@@ -284,7 +284,7 @@ TOPICS: dict[str, Topic] = {
         r"how (?:is|are|does|do)? ?<E>(?: is)? (?:organised|structured|laid out|built up|built|arranged|split(?: up)?|divided|put together)"
         r"(?: (?:into|in|by|as|from) (?:modules|packages|parts))?",
         r"how (?:do )?(?:modules|parts|files|submodules) (?:of|in|inside|within|below|under) <E> (?:import|depend on|use|relate to|are connected to|hang together)"
-        r"(?: each other| one another)?",
+        r"(?: each-other)?",
         r"modules (?:are |is )?(?:there )?(?:contained |found )?(?:below|in|inside|of|under|within|beneath) <E>",
         r"modules (?:does|do) <E> (?:have|contain|consist of)",
         r"(?:import )?cycles (?:in|of|among|between) (?:modules of )?<E>",
@@ -295,7 +295,7 @@ TOPICS: dict[str, Topic] = {
         r"(?: (?:into|in|by) (?:modules|packages|parts))?",
         r"how (?:is|are) (?:project|code|code base|modules|repository) (?:organised|structured|laid out|built up|arranged|split(?: up)?|divided)"
         r"(?: (?:into|in|by) (?:modules|packages|parts))?",
-        r"how (?:do )?modules (?:import|depend on|relate to|use) (?:each other|one another)",
+        r"how (?:do )?modules (?:import|depend on|relate to|use) each-other",
         r"modules (?:and their imports|(?:is |does )?(?:project|code base) (?:consist of|have|contain|made of))",
     ),
     "related": noun_topic(

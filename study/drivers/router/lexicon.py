@@ -55,11 +55,11 @@ NEUTRAL = words(
     "show list give get fetch print display name names enumerate tell say report return find out look up determine"
     " identify work see describe explain summarise summarize outline count know read learn hear understand let"
     " want need would like to could can will do does did you i we is are was were be been there of in on at for"
-    " from with by that which what who whose where how it s and have has had if they those these this as into"
+    " from with by that which what who whose where how it s and have has had they those these this as into"
     " code thing things place places part parts function functions file files symbol symbols entity entities"
     " set answer lists listing overview graph index data one ones about exist exists existing been may might"
     " should must shall go take bring provide present reveal view check-out pull come us we're i'm i'd interested"
-    " hand dump produce output spell gather collect recall inform"
+    " lay dump produce output spell gather collect recall inform"
 )
 """Words that may be left over beside a frame: openers, auxiliaries, prepositions, generic nouns."""
 

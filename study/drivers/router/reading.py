@@ -117,7 +117,7 @@ class Reader:
             return Step(topic="matches", values=values)
         if implied and focus is not None and not MARK.search(clause):
             mark = self._mark_of(focus)
-            text = bare(clause)
+            text = TAIL.sub("", bare(clause)).strip(_EDGE)
             for form in _IMPLIED:
                 found = self._longest(form.format(text, mark))
                 if found is not None:

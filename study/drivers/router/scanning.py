@@ -130,4 +130,5 @@ def _long_form(short: str) -> str:
 def _joined(line: str) -> str:
     """Return a line in which compounds of several words are one."""
     line = re.sub(r"\btest (module|file)(s?)\b", r"test-module\2", line)
+    line = re.sub(r"\b(?:each other|one another)(?: 's)?\b", "each-other", line)
     return re.sub(r"\bco change(s|d)?\b", r"cochange\1", line.replace("co-chang", "cochang"))
