@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from study.driver import Context, LoopResult
-from study.drivers.router.binding import Refusal
+from study.drivers.router.binding import RefusalError
 from study.drivers.router.execution import refused
 from study.drivers.router.goals import STAMP, reason
 from study.drivers.router.recogniser import recognise
@@ -22,7 +22,7 @@ def drive(request: str, tools: Sequence[str], ctx: Context, /) -> LoopResult:
         return resolve(parsed, tools, ctx)
     wish = read_wish(parsed.scanned.line, parsed.reader)
     if wish is None:
-        return refused(Refusal("the request is outside the fragment of English"), STAMP)
+        return refused(RefusalError("the request is outside the fragment of English"), STAMP)
     return reason(wish, tools, ctx)
 
 

@@ -14,7 +14,7 @@ MAX_READINGS = 4
 """The most readings of a tied name that are enumerated."""
 
 
-class Refusal(Exception):
+class RefusalError(Exception):
     """Raised where a request must be refused.
 
     Parameters
@@ -64,12 +64,12 @@ def achiever(topic: str, known: dict[str, Capability]) -> Capability:
 
     Raises
     ------
-    Refusal
+    RefusalError
         When no declared tool makes the topic known.
     """
     capability = known.get(topic)
     if capability is None:
-        raise Refusal(f"no declared tool makes {topic!r} known")
+        raise RefusalError(f"no declared tool makes {topic!r} known")
     return capability
 
 
@@ -87,7 +87,7 @@ def bind(step: Step, known: dict[str, Capability], ctx: Context, *, at_hand: str
 
     Raises
     ------
-    Refusal
+    RefusalError
         For an undeclared topic, an unknown or tied name, and a call with problems.
     """
     capability = achiever(step.topic, known)
@@ -95,19 +95,19 @@ def bind(step: Step, known: dict[str, Capability], ctx: Context, *, at_hand: str
     named = {p.name: p.arg for p in capability.parameters}
     for name, value in step.values.items():
         if name not in named:
-            raise Refusal(f"{capability.name} has no parameter {name!r}")
+            raise RefusalError(f"{capability.name} has no parameter {name!r}")
         arguments[named[name]] = value
     term = at_hand if at_hand is not None else step.term
     resolution = Resolution(label=None)
     if term is not None:
         parameter = subject(capability, step.topic)
         if parameter is None:
-            raise Refusal(f"{capability.name} is about nothing in particular")
+            raise RefusalError(f"{capability.name} is about nothing in particular")
         arguments[parameter.arg] = term
         resolution = _resolved(term, parameter, capability, arguments, ctx)
     problems = ctx.problems(capability.name, arguments)
     if problems:
-        raise Refusal(problems[0]["text"])
+        raise RefusalError(problems[0]["text"])
     return BoundStep(
         step=step, capability=capability, arguments=arguments, label=resolution.label, kind=resolution.kind
     )
@@ -141,15 +141,19 @@ def _resolved(
     if resolution.label is not None:
         return resolution
     if not resolution.tied:
-        raise Refusal(f"nothing is called {term!r}")
+        raise RefusalError(f"nothing is called {term!r}")
     why = f"{term!r} may be {' or '.join(resolution.tied[:MAX_READINGS])}"
     if len(resolution.tied) > MAX_READINGS:
-        raise Refusal(f"{why} or one of {len(resolution.tied) - MAX_READINGS} more")
-    raise Refusal(why, _readings(resolution.tied, parameter, capability, arguments, ctx))
+        raise RefusalError(f"{why} or one of {len(resolution.tied) - MAX_READINGS} more")
+    raise RefusalError(why, _readings(resolution.tied, parameter, capability, arguments, ctx))
 
 
 def _readings(
-    labels: Sequence[str], parameter: Parameter, capability: Capability, arguments: dict[str, Any], ctx: Context
+    labels: Sequence[str],
+    parameter: Parameter,
+    capability: Capability,
+    arguments: dict[str, Any],
+    ctx: Context,
 ) -> list[Call]:
     """Dispatch the call once for each reading; those that the tool answers are the candidates."""
     calls: list[Call] = []

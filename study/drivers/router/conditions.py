@@ -8,23 +8,37 @@ from collections.abc import Iterator
 from study.drivers.router.emptiness import BARE_CUE, CUE, read_emptiness
 from study.drivers.router.plans import Fold, Plan
 from study.drivers.router.reading import Reader, Step
-from study.drivers.router.sequences import sequence
+from study.drivers.router.sequences import sequence, single
 
 _START = re.compile(
-    r"^(?:please )?(?P<if>if|when|in case|should|provided(?: that)?|in the event that|supposing|assuming|unless|suppose|where) (?P<rest>.+)$"
+    r"^(?:please )?(?P<if>if|when|in case|should|provided(?: that)?|in the event that|supposing"
+    r"|assuming|unless|suppose|where) (?P<rest>.+)$"
 )
 _IF = re.compile(
-    r"(?P<join>(?: [,;.?:])*(?: (?:and|or|but|then|only|however))*(?: ,)?) (?P<if>if|when|in case|should|provided(?: that)?|in the event that|unless|where) "
+    r"(?P<join>(?: [,;.?:])*(?: (?:and|or|but|then|only|however))*(?: ,)?) (?P<if>if|when|in case"
+    r"|should|provided(?: that)?|in the event that|unless|where) "
 )
-_INSTEAD = re.compile(r"\b(?:instead|in its place|in their place|as a substitute|in place of (?:it|them|that)|rather)\b ?")
+_INSTEAD = re.compile(
+    r"\b(?:instead|in its place|in their place|as a substitute|in place of (?:it"
+    r"|them|that)|rather)\b ?"
+)
 _OTHERWISE = re.compile(r"(?: [,;.])*(?: (?:and|but|or))? (?:otherwise|else|or else|if not) ,? ?")
-_THEM = re.compile(r"^(?:please )?(?:list|show|give|print|name|display|enumerate|get|fetch|return|tell me)(?: me)? (?:them|those|these|it|that)(?: all)?$")
-_ALTERNATIVE = re.compile(r"(?: [,;.])*(?: (?:and|but))? (?:or(?: else)?|;|\.|otherwise) (?=(?!.* (?:or|;|\.) ))")
-_VERB = re.compile(r" (?=(?:then|show|list|give|get|fetch|print|display|name|enumerate|tell|find|look|describe|explain|summarise|report|return|what|who|which|where|search)\b)")
+_THEM = re.compile(
+    r"^(?:please )?(?:list|show|give|print|name|display|enumerate|get|fetch|return"
+    r"|tell me)(?: me)? (?:them|those|these|it|that)(?: all)?$"
+)
+_ALTERNATIVE = re.compile(
+    r"(?: [,;.])*(?: (?:and|but))? (?:or(?: else)?|;|\.|otherwise) (?=(?!.*"
+    r" (?:or|;|\.) ))"
+)
+_VERB = re.compile(
+    r" (?=(?:then|show|list|give|get|fetch|print|display|name|enumerate|tell|find|look"
+    r"|describe|explain|summarise|report|return|what|who|which|where|search)\b)"
+)
 
 
 def conditional(line: str, reader: Reader) -> Plan | None:
-    """Read a condition on an empty answer with its consequence; both calls are made whatever the answer is."""
+    """Read a condition on an empty answer with its consequence; both calls are made in any case."""
     text = line.strip(" .?!")
     match = _START.match(text)
     if match:
@@ -91,7 +105,9 @@ def _condition_last(text: str, reader: Reader) -> Plan | None:
         if second is None:
             continue
         tail = text[match.end() :].strip(" ,.")
-        first = read_emptiness(_INSTEAD.sub("", tail).strip(), reader, second.term, positive=match["if"] == "unless")
+        first = read_emptiness(
+            _INSTEAD.sub("", tail).strip(), reader, second.term, positive=match["if"] == "unless"
+        )
         if first is None or (first.topic, first.term) == (second.topic, second.term):
             continue
         fold: Fold = "fallback-if-empty" if _INSTEAD.search(text) else "guard-if-empty"
@@ -155,7 +171,11 @@ def _recovery(primary: str, fallback: str, reader: Reader) -> Plan | None:
     if first is None:
         return None
     second = _one(_INSTEAD.sub("", fallback), reader, first.term)
-    if second is None or (first.topic, first.term, first.values) == (second.topic, second.term, second.values):
+    if second is None or (first.topic, first.term, first.values) == (
+        second.topic,
+        second.term,
+        second.values,
+    ):
         return None
     return Plan(method="recover", steps=(first, second), fold="recover")
 
@@ -165,5 +185,5 @@ def _one(text: str, reader: Reader, focus: str | None) -> Step | None:
     step = reader.read(text, focus)
     if step is not None or focus is not None:
         return step
-    plan = sequence(text, reader)
+    plan = single(text, reader) or sequence(text, reader)
     return plan.steps[0] if plan and len(plan.steps) == 1 else None

@@ -6,22 +6,35 @@ import re
 
 from study.drivers.router.reading import Reader, Step
 
-_NONE = r"(?:none|nothing|no one|nobody|no results?|no answers?|no such thing|no hits?|no match(?:es)?|not any|no luck|no entries)"
-_IT = r"(?:it|that|this|they|the (?:answer|result|list|set|search|outcome|first|former)|which|one|you|we|i|the first (?:one|step|call|query))"
+_NONE = (
+    r"(?:none|nothing|no one|nobody|no results?|no answers?|no such thing|no hits?|no"
+    r" match(?:es)?|not any|no luck|no entries)"
+)
+_IT = (
+    r"(?:it|that|this|they|the (?:answer|result|list|set|search|outcome|first|former)|which|one|you"
+    r"|we|i|the first (?:one|step|call|query))"
+)
 _COMES = (
-    r"(?:is|are|was|were|be|comes? (?:back|up|out)(?: as)?|turns? (?:out|up)(?: to be)?|proves?(?: to be)?|has|have|had|gives?|yields?|returns?"
-    r"|finds?|shows?|brings?(?: up)?|produces?|remains?|stays?|ends up|gets?|sees?|got|found|lists?|holds?|contains?|does|do)"
+    r"(?:is|are|was|were|be|comes? (?:back|up|out)(?: as)?|turns? (?:out|up)(?: to be)?|proves?(?: to"
+    r" be)?|has|have|had|gives?|yields?|returns?"
+    r"|finds?|shows?|brings?(?: up)?|produces?|remains?|stays?|ends up|gets?|sees?|got|found|lists?"
+    r"|holds?|contains?|does|do)"
 )
 CUE = re.compile(
-    rf"^(?:then )?(?:there (?:{_COMES} )?(?:{_NONE}|not any|not)|{_IT} {_COMES} (?:back |up |out )?(?:to be )?(?:{_NONE}|empty|blank|not any|not)"
-    rf"|{_NONE} (?:{_COMES}|exists?|can be)?(?: (?:found|up|back|there|listed|returned|out|so|available|at all))*"
-    rf"|{_IT} (?:does|do|has|have|is|are) not (?:find|have|give|return|yield|show|got)? ?(?:any|anything|one|some)?|empty|not|so not"
-    r"|no|nothing)(?: (?:at all|there|any|of them|exist|so|either|of those|found))*(?= ?$| [,;:.]| then\b| [a-z«])"
+    rf"^(?:then )?(?:there (?:{_COMES} )?(?:{_NONE}|not any|not)|{_IT} {_COMES} (?:back |up |out"
+    rf" )?(?:to be )?(?:{_NONE}|empty|blank|not any|not)"
+    rf"|{_NONE} (?:{_COMES}|exists?|can be)?(?: (?:found|up|back|there|listed|returned|out|so"
+    r"|available|at all))*"
+    rf"|{_IT} (?:does|do|has|have|is|are) not (?:find|have|give|return|yield|show|got)? ?(?:any"
+    r"|anything|one|some)?|empty|not|so not"
+    r"|no|nothing)(?: (?:at all|there|any|of them|exist|so|either|of those|found))*(?= ?$| [,;:.]|"
+    r" then\b| [a-z«])"
 )
 """The closed list of cues that are about the answer before, whatever it was."""
 
 BARE_CUE = re.compile(
-    r"(?: ,| ;| \.)?(?: (?:and|or|but))?(?: ,)? (?:failing that|if not|if none|or else if (?:there is )?none|without (?:any )?(?:result|answer|luck)"
+    r"(?: ,| ;| \.)?(?: (?:and|or|but))?(?: ,)? (?:failing that|if not|if none|or else if (?:there is"
+    r" )?none|without (?:any )?(?:result|answer|luck)"
     r"|should that fail to find any|in the absence of any) ,? ?"
 )
 
@@ -30,20 +43,56 @@ _HAS = r"(?:has|have|had|with|gets?|got|shows?|comes with|possess(?:es)?)"
 _FORMS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), form)
     for pattern, form in (
-        (rf"^(?P<e>«\w+») (?:{_HAS} (?:{_NO}|absolutely no)|lacks?(?: any)?|is without(?: any)?|are without|has got no) (?P<n>.+)$", r"\g<n> of \g<e>"),
-        (r"^(?P<e>«\w+») (?:does|do|did|has|have|is|are|was) (?:not|never) (?P<v>called|used|invoked|tested|covered|extended|subclassed|instantiated"
-         r"|constructed|exercised|changed|inherited|imported)(?: (?:by|from|in) .+| anywhere| at all| yet)?$", r"is \g<e> \g<v>"),
-        (r"^(?P<e>«\w+») (?:does|do|did) not (?:have|define|declare|own|possess|show|get)(?: any| a single| a)? (?P<n>.+)$", r"\g<n> of \g<e>"),
+        (
+            rf"^(?P<e>«\w+») (?:{_HAS} (?:{_NO}|absolutely no)|lacks?(?: any)?|is without(?: any)?|are"
+            r" without|has got no) (?P<n>.+)$",
+            r"\g<n> of \g<e>",
+        ),
+        (
+            r"^(?P<e>«\w+») (?:does|do|did|has|have|is|are|was) (?:not|never) (?P<v>called|used|invoked"
+            r"|tested|covered|extended|subclassed|instantiated"
+            r"|constructed|exercised|changed|inherited|imported)(?: (?:by|from|in) .+| anywhere| at all|"
+            r" yet)?$",
+            r"is \g<e> \g<v>",
+        ),
+        (
+            r"^(?P<e>«\w+») (?:does|do|did) not (?:have|define|declare|own|possess|show|get)(?: any| a"
+            r" single| a)? (?P<n>.+)$",
+            r"\g<n> of \g<e>",
+        ),
         (r"^(?P<e>«\w+») (?:has|have) not (?:got )?(?:any|a single) (?P<n>.+)$", r"\g<n> of \g<e>"),
-        (r"^(?P<e>«\w+») (?:does|do|did) not (?P<v>[a-z]+)(?: (?P<p>out|up|public))?(?: (?:any|anything)(?: [a-z]+)*| at all)?$", r"what does \g<e> \g<v> \g<p>"),
-        (r"^(?P<e>«\w+») (?P<v>[a-z]+?)(?P<s>s|es)? (?:nothing|no one|nobody|no (?:other )?[a-z]+)(?: at all| else)?$", r"what does \g<e> \g<v>"),
-        (r"^(?P<e>«\w+») (?:is|are|was) (?:untested|uncovered|not (?:yet )?(?:tested|covered))$", r"tests for \g<e>"),
+        (
+            r"^(?P<e>«\w+») (?:does|do|did) not (?P<v>[a-z]+)(?: (?P<p>out|up|public))?(?: (?:any"
+            r"|anything)(?: [a-z]+)*| at all)?$",
+            r"what does \g<e> \g<v> \g<p>",
+        ),
+        (
+            r"^(?P<e>«\w+») (?P<v>[a-z]+?)(?P<s>s|es)? (?:nothing|no one|nobody|no (?:other )?[a-z]+)(?:"
+            r" at all| else)?$",
+            r"what does \g<e> \g<v>",
+        ),
+        (
+            r"^(?P<e>«\w+») (?:is|are|was) (?:untested|uncovered|not (?:yet )?(?:tested|covered))$",
+            r"tests for \g<e>",
+        ),
         (r"^(?P<e>«\w+») (?:is|are) (?:uncalled|unused)$", r"callers of \g<e>"),
-        (r"^there (?:is|are|were|exist|exists) (?:no|not any) (?P<n>.+)$", r"\g<n>"),
-        (r"^(?:no|zero) (?P<n>.+? (?:of|for|to|below|in) «\w+») (?:exists?|(?:can be |is |are |was |were )?found|(?:is|are) there|turns? up|comes? back)$", r"\g<n>"),
-        (r"^(?P<n>.+? (?:of|for|to|below|in) «\w+»|«\w+» 's .+?) (?:is|are|comes? back|turns? out|proves?)(?: to be)? (?:empty|none|missing|absent|nonexistent)$", r"\g<n>"),
+        (r"^there (?:is|are|were|be|exist|exists) (?:no|not any) (?P<n>.+)$", r"\g<n>"),
+        (
+            r"^(?:no|zero) (?P<n>.+? (?:of|for|to|below|in) «\w+») (?:exists?|(?:can be |is |are |was "
+            r"|were )?found|(?:is|are) there|turns? up|comes? back)$",
+            r"\g<n>",
+        ),
+        (
+            r"^(?P<n>.+? (?:of|for|to|below|in) «\w+»|«\w+» 's .+?) (?:is|are|comes? back|turns? out"
+            r"|proves?)(?: to be)? (?:empty|none|missing|absent|nonexistent)$",
+            r"\g<n>",
+        ),
         (r"^(?:nothing|nobody|no one|none)(?: else)? (?P<v>.+)$", r"what \g<v>"),
-        (r"^no (?P<s>test-modules?|tests?|code|functions?|methods?|class(?:es)?|modules?|commits?|files?|[a-z]+)(?: (?:that|which))? (?P<v>(?!of\b|for\b).+)$", r"which \g<s> \g<v>"),
+        (
+            r"^no (?P<s>test-modules?|tests?|code|functions?|methods?|class(?:es)?|modules?|commits?"
+            r"|files?|[a-z]+)(?: (?:that|which))? (?P<v>(?!of\b|for\b).+)$",
+            r"which \g<s> \g<v>",
+        ),
     )
 )
 _POSITIVE: tuple[tuple[re.Pattern[str], str], ...] = tuple(
@@ -52,8 +101,12 @@ _POSITIVE: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (rf"^(?P<e>«\w+») {_HAS}(?: any| some| at least one)? (?P<n>.+)$", r"\g<n> of \g<e>"),
         (r"^there (?:is|are|were|exist|exists)(?: any| some| at least one)? (?P<n>.+)$", r"\g<n>"),
         (r"^(?:anything|something|anyone|someone|somebody|anybody)(?: else)? (?P<v>.+)$", r"what \g<v>"),
-        (r"^(?P<e>«\w+») (?:is|are|was|gets) (?P<v>called|used|invoked|tested|covered|extended|subclassed|instantiated|constructed)"
-         r"(?: (?:by|from|in) .+| anywhere| at all)?$", r"is \g<e> \g<v>"),
+        (
+            r"^(?P<e>«\w+») (?:is|are|was|gets) (?P<v>called|used|invoked|tested|covered|extended"
+            r"|subclassed|instantiated|constructed)"
+            r"(?: (?:by|from|in) .+| anywhere| at all)?$",
+            r"is \g<e> \g<v>",
+        ),
         (r"^(?:any|some|at least one) (?P<v>.+)$", r"which \g<v>"),
     )
 )
@@ -76,8 +129,8 @@ def read_emptiness(clause: str, reader: Reader, focus: str | None, *, positive: 
         for pattern, form in _POSITIVE if positive else _FORMS:
             match = pattern.match(line)
             if match:
-                step = reader.read(match.expand(form).strip(), focus)
-                if step is not None and step.topic != "matches":
+                step = reader.read(match.expand(form).strip(), focus, search=False)
+                if step is not None:
                     return step
     return None
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from study.digest import is_list
 from study.driver import Call, Context, LoopResult, ToolResult
-from study.drivers.router.binding import BoundStep, Refusal, achiever, achievers, bind
+from study.drivers.router.binding import BoundStep, RefusalError, achiever, achievers, bind
 from study.drivers.router.plans import MAX_DEPTH, MAX_STEPS, Plan
 from study.drivers.router.proof import GRAPH, Proof, call_proof, fold_proof, step_name
 from study.drivers.router.reading import Step
@@ -40,21 +40,21 @@ class Run:
     def need(self, calls: int) -> None:
         """Refuse unless that many more calls are within the budget."""
         if len(self.calls) + calls > self.budget:
-            raise Refusal(f"the plan has more than {self.budget} calls")
+            raise RefusalError(f"the plan has more than {self.budget} calls")
 
     def call(self, bound: BoundStep, producer: str = GRAPH) -> list[str]:
         """Make one call and return the labels of its answer.
 
         Raises
         ------
-        Refusal
+        RefusalError
             When the budget is used up or the tool errs.
         """
         self.need(1)
         name = bound.capability.name
         result = self.ctx.dispatch(name, bound.arguments)
         if not result.ok:
-            raise Refusal(result.error or f"{name} answered nothing")
+            raise RefusalError(result.error or f"{name} answered nothing")
         self.calls.append(Call(name, dict(bound.arguments)))
         self.proof += call_proof(bound, result, len(self.calls), producer)
         self.observed = result.text[:OBSERVED_LIMIT] or None
@@ -87,7 +87,7 @@ def execute(plan: Plan, tools: Sequence[str], ctx: Context, *, stamp: str) -> Lo
     run = Run(tools, ctx)
     try:
         composed, recovered = _carried_out(plan, run)
-    except Refusal as refusal:
+    except RefusalError as refusal:
         return refused(refusal, stamp)
     return LoopResult(
         calls=run.calls,
@@ -100,7 +100,7 @@ def execute(plan: Plan, tools: Sequence[str], ctx: Context, *, stamp: str) -> Lo
     )
 
 
-def refused(refusal: Refusal, stamp: str) -> LoopResult:
+def refused(refusal: RefusalError, stamp: str) -> LoopResult:
     """Return the report of a refusal."""
     return LoopResult(
         refused=True, driver=stamp, why=refusal.why, candidate_results=refusal.candidates or None
@@ -147,7 +147,7 @@ def _in_order(plan: Plan, bound: Sequence[BoundStep | None], run: Run) -> list[l
 
 def _each(step: Step, labels: list[str] | None, run: Run) -> list[str]:
     if labels is None:
-        raise Refusal("there is no answer before to take each of")
+        raise RefusalError("there is no answer before to take each of")
     run.need(len(labels))
     producer = step_name(len(run.calls))
     found: set[str] = set()
@@ -160,7 +160,7 @@ def _recover(plan: Plan, bound: Sequence[BoundStep | None], run: Run) -> tuple[l
     """Run the primary, observe its answer, run the fallback only if that is empty."""
     primary, fallback = bound
     if primary is None or fallback is None:
-        raise Refusal("a recovery needs steps that name their entity")
+        raise RefusalError("a recovery needs steps that name their entity")
     answer = run.call(primary)
     if answer:
         return answer, False
@@ -171,8 +171,10 @@ def _recover(plan: Plan, bound: Sequence[BoundStep | None], run: Run) -> tuple[l
 def _reach(plan: Plan, first: BoundStep | None, run: Run) -> list[str]:
     """Enumerate, hop from every member, keep the members from which the target is reached."""
     if first is None or plan.hop is None or plan.target is None:
-        raise Refusal("a member filter needs a set, a hop and a target")
-    target = run.bind(Step(topic="description", term=plan.target)).label if "description" in run.known else None
+        raise RefusalError("a member filter needs a set, a hop and a target")
+    target = (
+        run.bind(Step(topic="description", term=plan.target)).label if "description" in run.known else None
+    )
     target = target or _target_label(plan, run)
     members = run.call(first)
     run.need(len(members))
@@ -198,12 +200,12 @@ def _target_label(plan: Plan, run: Run) -> str:
 
     Raises
     ------
-    Refusal
+    RefusalError
         For an unknown or tied target; the readings of a tie are those of the hop.
     """
     label = run.bind(Step(topic=plan.hop or "", term=plan.target)).label
     if label is None:
-        raise Refusal(f"nothing is called {plan.target!r}")
+        raise RefusalError(f"nothing is called {plan.target!r}")
     return label
 
 

@@ -35,7 +35,9 @@ def explain(request: str, tools: Sequence[str], ctx: Context) -> str:
         wish = read_wish(parsed.scanned.line, parsed.reader)
         lines.append("plan     none: outside the fragment of plans")
         if wish is None:
-            return "\n".join([*lines, "goal     none", "outcome  refused: the request is outside the fragment"])
+            return "\n".join(
+                [*lines, "goal     none", "outcome  refused: the request is outside the fragment"]
+            )
         lines.append(f"goal     {_wish_text(wish)}")
         result = reason(wish, tools, ctx)
     return "\n".join([*lines, *_outcome_lines(result)])
@@ -54,7 +56,9 @@ def _step_text(step: Step) -> str:
     about = "each label of the answer before" if step.each else step.term
     given = [f"{key} {value!r}" for key, value in step.values.items()]
     threaded = ", taken from before" if step.threaded and not step.each else ""
-    return f"know {step.topic}" + (f" of {about}" if about else "") + "".join(f", {g}" for g in given) + threaded
+    return (
+        f"know {step.topic}" + (f" of {about}" if about else "") + "".join(f", {g}" for g in given) + threaded
+    )
 
 
 def _wish_text(wish: Wish) -> str:

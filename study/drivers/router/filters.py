@@ -9,35 +9,51 @@ from study.drivers.router.plans import Plan
 from study.drivers.router.reading import Reader, Step
 
 _AMONG = re.compile(
-    r"^(?:of|among|amongst|out of|from|from among|taking|considering|looking at|within) (?P<np>.+?) ?[,:] ?(?:show |list |tell |give |find |name |print )?(?:me )?"
+    r"^(?:of|among|amongst|out of|from|from among|taking|considering|looking at|within) (?P<np>.+?)"
+    r" ?[,:] ?(?:show |list |tell |give |find |name |print )?(?:me )?"
     r"(?P<pred>(?:the ones|those|which|what|who|only|any|all)\b.*)$"
 )
-_BARE_AMONG = re.compile(r"^(?:of|among|amongst|out of|from among) (?P<np>.+?) (?P<pred>(?:which|what|who)(?: ones| of them)? .*)$")
-_WHICH_OF = re.compile(r"^(?:(?:tell|show|list|find|give|name|print)(?: me)? )?(?:which|what|who|those|the ones|all) (?:ones )?(?:of|among|amongst|from|out of) ")
-_COMMON = re.compile(r"^(?:what|which [a-z]+) do (?P<a>.+?) and (?P<b>.+?) (?:have in common|share)$")
-_BOTH = re.compile(
-    r"^(?P<head>.*?)\bboth (?P<a>.+?) and (?P<b>.+?)$"
+_BARE_AMONG = re.compile(
+    r"^(?:of|among|amongst|out of|from among) (?P<np>.+?) (?P<pred>(?:which|what"
+    r"|who)(?: ones| of them)? .*)$"
 )
-_SUBJECT = re.compile(r"^(?:,? ?(?:which|what|who|that|those|ones|the ones|of them|of those|of these|only|are the ones|and|but|any|all) )+")
+_WHICH_OF = re.compile(
+    r"^(?:(?:tell|show|list|find|give|name|print)(?: me)? )?(?:which|what|who"
+    r"|those|the ones|all) (?:ones )?(?:of|among|amongst|from|out of) "
+)
+_COMMON = re.compile(r"^(?:what|which [a-z]+) do (?P<a>.+?) and (?P<b>.+?) (?:have in common|share)$")
+_BOTH = re.compile(r"^(?P<head>.*?)\bboth (?P<a>.+?) and (?P<b>.+?)$")
+_SUBJECT = re.compile(
+    r"^(?:,? ?(?:which|what|who|that|those|ones|the ones|of them|of those|of these"
+    r"|only|are the ones|and|but|any|all) )+"
+)
 _ALSO = re.compile(r"\b(?:also|at the same time|as well|too|likewise|additionally)\b ?")
 _DEEP = re.compile(
-    r" ?,? ?\b(?:directly or indirectly|indirectly or directly|directly or through others|transitively|eventually|ultimately|indirectly|through others|in the end"
+    r" ?,? ?\b(?:directly or indirectly|indirectly or directly|directly or through others"
+    r"|transitively|eventually|ultimately|indirectly|through others|in the end"
     r"|at any depth|sooner or later|directly or transitively|even if only through others)\b"
 )
 _REACH = re.compile(r"\breach(?:es)?\b")
 _UNTESTED = re.compile(r"\b(?:untested|uncovered) (?!«)")
 _OPENS = re.compile(
-    r" (?=(?:that|which|who|are|is|also|calls?|invokes?|uses?|reach(?:es)?|depends?|relys?|rely|imports?|needs?|inherits?|derives?|extends?|subclass(?:es)?"
-    r"|lacks?|has|have|had|were|was|get|gets|changes?|change|touch|directly|indirectly|eventually|transitively|ultimately|do|does|without|with no|tested|covered"
+    r" (?=(?:that|which|who|are|is|also|calls?|invokes?|uses?|reach(?:es)?|depends?|relys?|rely"
+    r"|imports?|needs?|inherits?|derives?|extends?|subclass(?:es)?"
+    r"|lacks?|has|have|had|were|was|get|gets|changes?|change|touch|directly|indirectly|eventually"
+    r"|transitively|ultimately|do|does|without|with no|tested|covered"
     r"|called|exported|untested|create|construct|instantiate|belong|not|no|member|members|nobody|no one)\b)"
 )
 _TESTED_BY = re.compile(
-    r"^(?:(?:are|is|were|was|get|gets|be|being|has|have|been) )*(?:also )?(?:tested|covered|exercised|checked|named) (?:by|in|from) (?P<e>«\d+»)$"
+    r"^(?:(?:are|is|were|was|get|gets|be|being|has|have|been) )*(?:also )?(?:tested|covered|exercised"
+    r"|checked|named) (?:by|in|from) (?P<e>«\d+»)$"
 )
 _CHANGED_BY = re.compile(
-    r"^(?:(?:are|is|were|was|get|gets|be|being|has|have|been|got) )*(?:also )?(?:changed|touched|modified|edited|altered|affected) (?:by|in|with) (?P<e>«\d+»)$"
+    r"^(?:(?:are|is|were|was|get|gets|be|being|has|have|been|got) )*(?:also )?(?:changed|touched"
+    r"|modified|edited|altered|affected) (?:by|in|with) (?P<e>«\d+»)$"
 )
-_IS_NOUN = re.compile(r"^(?:are|is|were|was) (?:also )?(?:a |an |one of |among |in |part of )?(?:the )?(?P<np>.+)$")
+_IS_NOUN = re.compile(
+    r"^(?:are|is|were|was) (?:also )?(?:a |an |one of |among |in |part of )?(?:the"
+    r" )?(?P<np>.+)$"
+)
 _ENUMERATORS = frozenset({"members", "subclasses", "exports"})
 _HOPS = {"callers": "callees", "callees": "callers"}
 """Topic of a predicate -> the topic that asks the same of the member."""
@@ -115,7 +131,12 @@ def _relative_filter(first: Step, predicate: str, reader: Reader) -> Plan | None
 
 
 def _intersection(first: Step, second: Step | None) -> Plan | None:
-    if second is None or second.each or second.values or (first.topic, first.term) == (second.topic, second.term):
+    if (
+        second is None
+        or second.each
+        or second.values
+        or (first.topic, first.term) == (second.topic, second.term)
+    ):
         return None
     return Plan(method="relative filter", steps=(first, second), fold="intersection")
 

@@ -31,7 +31,11 @@ def foreign_topic(topic: str, label: str, question: str, *, about: bool) -> Topi
 
 
 def _plain(text: str) -> list[str]:
-    return [word for word in _WORD.findall(text.lower().replace("_", " ").replace("-", " ")) if word not in FILLERS]
+    return [
+        word
+        for word in _WORD.findall(text.lower().replace("_", " ").replace("-", " "))
+        if word not in FILLERS
+    ]
 
 
 def _plural(noun: str) -> str:
@@ -44,9 +48,13 @@ def _question(question: str) -> str | None:
     words = _WORD.findall(question.lower())
     parts: list[str] = []
     for n, word in enumerate(words):
-        determiner = word in _SLOT and n + 1 < len(words) and words[n + 1] in ("item", "thing", "one", "entity")
+        determiner = (
+            word in _SLOT and n + 1 < len(words) and words[n + 1] in ("item", "thing", "one", "entity")
+        )
         if word in _SLOT and "<E>" not in parts:
             parts.append("<E>")
-        elif word not in FILLERS and not (n and words[n - 1] in _SLOT and not determiner and word in ("one",)):
+        elif word not in FILLERS and not (
+            n and words[n - 1] in _SLOT and not determiner and word in ("one",)
+        ):
             parts.append(re.escape(word))
     return " ".join(parts) if len(parts) > 1 else None

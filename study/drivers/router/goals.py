@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from study.driver import Context, LoopResult
-from study.drivers.router.binding import BoundStep, Refusal, achievers
+from study.drivers.router.binding import BoundStep, RefusalError, achievers
 from study.drivers.router.execution import Run, refused
 from study.drivers.router.proof import GRAPH, fold_proof, step_name
 from study.drivers.router.reading import Step
@@ -17,9 +17,7 @@ MAX_TICKS = 16
 """How many intentions are pursued at most; each is one call."""
 
 
-def reason(
-    wish: Wish, tools: Sequence[str], ctx: Context, rules: Sequence[GoalRule] = RULES
-) -> LoopResult:
+def reason(wish: Wish, tools: Sequence[str], ctx: Context, rules: Sequence[GoalRule] = RULES) -> LoopResult:
     """Deduce the goal of a request and achieve it, or refuse.
 
     Parameters
@@ -39,10 +37,17 @@ def reason(
     try:
         rule = applicable(wish, tools, ctx, rules)
         run.proof.append(
-            {"kind": "goal-rule", "rule": rule.id, "goal": rule.goal, "mode": wish.mode, "invariant": rule.invariant, "ok": True}
+            {
+                "kind": "goal-rule",
+                "rule": rule.id,
+                "goal": rule.goal,
+                "mode": wish.mode,
+                "invariant": rule.invariant,
+                "ok": True,
+            }
         )
         composed = _Pursuit(rule, wish, run).answer()
-    except Refusal as refusal:
+    except RefusalError as refusal:
         return refused(refusal, STAMP)
     return LoopResult(
         calls=run.calls,
@@ -59,7 +64,7 @@ def applicable(wish: Wish, tools: Sequence[str], ctx: Context, rules: Sequence[G
 
     Raises
     ------
-    Refusal
+    RefusalError
         When none applies, or more than one.
     """
     known = achievers(tools, ctx)
@@ -67,7 +72,7 @@ def applicable(wish: Wish, tools: Sequence[str], ctx: Context, rules: Sequence[G
     if wish.focus is not None:
         resolution = ctx.resolve(wish.focus)
         if resolution.label is None and not resolution.tied:
-            raise Refusal(f"nothing is called {wish.focus!r}")
+            raise RefusalError(f"nothing is called {wish.focus!r}")
         kind = resolution.kind
     tied = wish.focus is not None and kind is None
     found = [
@@ -79,9 +84,9 @@ def applicable(wish: Wish, tools: Sequence[str], ctx: Context, rules: Sequence[G
         and all(topic in known for topic in rule.sub_goals)
     ]
     if not found:
-        raise Refusal("no goal rule applies to this focus with the declared tools in this mode")
+        raise RefusalError("no goal rule applies to this focus with the declared tools in this mode")
     if len(found) > 1:
-        raise Refusal(f"several goals fit: {', '.join(rule.goal for rule in found)}")
+        raise RefusalError(f"several goals fit: {', '.join(rule.goal for rule in found)}")
     return found[0]
 
 
@@ -101,7 +106,7 @@ class _Pursuit:
 
         Raises
         ------
-        Refusal
+        RefusalError
             When an intention cannot be achieved, or the ticks are used up.
         """
         scoped = self._wish.mode == "scoped"
@@ -110,7 +115,7 @@ class _Pursuit:
             if intention is None:
                 return self._scoped_answer() if scoped else self._global_answer()
             self._achieve(*intention)
-        raise Refusal(f"the goal is not achieved within {MAX_TICKS} ticks")
+        raise RefusalError(f"the goal is not achieved within {MAX_TICKS} ticks")
 
     def _scoped_intention(self) -> tuple[str, str | None] | None:
         """Return the first sub-goal that is not achieved."""

@@ -31,7 +31,13 @@ def call_proof(bound: BoundStep, result: ToolResult, number: int, producer: str 
     capability, name = bound.capability, step_name(number)
     entity = result.resolved or bound.label
     about: dict[str, Any] = {} if entity is None else {"entity": entity}
-    link = {"kind": "causal-link", "producer": producer, "consumer": name, "tool": capability.name, "ok": True}
+    link = {
+        "kind": "causal-link",
+        "producer": producer,
+        "consumer": name,
+        "tool": capability.name,
+        "ok": True,
+    }
     steps: Proof = [{**link, **about}]
     for condition in capability.preconditions:
         steps.append({"kind": "precondition", "condition": dict(condition), "step": name, "ok": True})

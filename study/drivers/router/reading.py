@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from study.drivers.router.frames import NEEDLESS, TOPICS, Topic
+import msgspec
+
+from study.drivers.router.frames import COORDINATED, NEEDLESS, TOPICS, Topic
 from study.drivers.router.lexicon import (
     ABOUT_PROJECT,
     FILLERS,
@@ -19,17 +21,24 @@ from study.drivers.router.scanning import ITEM, MARK, Scanned
 from study.drivers.router.searching import read_search
 from study.records import Record
 
-_FOLD = re.compile(rf"\b(?:{SINGULAR_KINDS}) (?:called |named )?(?=«)|(?<=») (?:{SINGULAR_KINDS})\b(?! (?:is|does|in)$)")
-_HERE = rf"(?:this|that|the|the same|said|the said|the very same) (?:{SINGULAR_KINDS})"
-_STOP = r"(?= ?$| [,;.:?)]| 's\b| (?:is|are|has|have|was|does|and|then|or|instead|itself|calls?|too|as well)\b)"
+_FOLD = re.compile(
+    rf"\b(?:{SINGULAR_KINDS}) (?:called |named )?(?=«)|(?<=») (?:{SINGULAR_KINDS})\b(?! (?:is|does|in)$)"
+)
+_ONE = SINGULAR_KINDS.replace("|commit", "").replace("|test-module", "")
+_HERE = rf"(?:this|that|the|the same|said|the said|the very same) (?:{_ONE})"
+_STOP = (
+    r"(?= ?$| [,;.:?)]| 's\b| (?:is|are|has|have|was|does|and|then|or|instead|itself|calls?|too|as well)\b)"
+)
 _ANAPHOR = re.compile(
-    rf"\b(?P<own>its|their)\b(?: own)?|\b(?:this|that|same|the same|said) (?:{SINGULAR_KINDS})\b(?! «)"
+    rf"\b(?P<own>its|their)\b(?: own)?|\b(?:this|that|same|the same|said) (?:{_ONE})\b(?! «)"
     rf"|\b{_HERE}{_STOP}|\b(?:it|itself|the former)\b|\bthis(?: one)?{_STOP}"
-    r"|(?<=of |to |on |in |or )that\b(?! «)|(?<=for )that\b(?! «)|(?<=with )that\b(?! «)|\b(?:the )?same(?: one)?(?= ?$)|\bthat(?: one)?(?= ?$)"
+    r"|(?<=of |to |on |in |or )that\b(?! «)|(?<=for )that\b(?! «)|(?<=with )that\b(?! «)"
+    r"|\b(?:the )?same(?: one)?(?= ?$)"
+    r"|\bthat(?: one)?(?= ?$)"
 )
 _ITEMS = re.compile(
-    r"\b(?:each one of them|each of (?:them|those|these)|every one of (?:them|those|these)|each one|each|every one"
-    r"|all of (?:them|those|these)|them all|them|those|these)(?= ?$)"
+    r"\b(?:each one of them|each of (?:them|those|these)|every one of (?:them|those|these)|each one|each"
+    r"|every one|all of (?:them|those|these)|them all|them|those|these)(?= ?$)"
 )
 _EDGE = " ,;.:?!()"
 _IMPLIED = ("{} of {}", "{} for {}", "{} to {}", "{} {}")
@@ -56,7 +65,7 @@ class Step(Record):
     topic: str
     term: str | None = None
     each: bool = False
-    values: dict[str, str] = {}
+    values: dict[str, str] = msgspec.field(default_factory=dict[str, str])
     threaded: bool = False
 
 
@@ -68,14 +77,18 @@ class Reader:
     scanned : Scanned
     extra : mapping of str to Topic
         Topics of the declared tools that the fragment does not know by itself.
+    declared : collection of str
+        Topics that the declared tools make known.
     """
 
-    def __init__(self, scanned: Scanned, extra: Mapping[str, Topic]) -> None:
+    def __init__(self, scanned: Scanned, extra: Mapping[str, Topic], declared: Collection[str] = ()) -> None:
         self._names = list(scanned.names)
         self._plain = scanned.plain
         self._topics: list[tuple[str, Topic]] = [*TOPICS.items(), *extra.items()]
+        known = set(declared)
+        self._topics += [(name, topic) for name, (parts, topic) in COORDINATED.items() if not parts <= known]
         self._needless = NEEDLESS | extra.keys()
-        self._read: dict[tuple[str, str | None, bool], Step | None] = {}
+        self._read: dict[tuple[str, str | None, bool, bool], Step | None] = {}
 
     def name(self, mark: str) -> str:
         """Return what a mark stands for."""
@@ -85,7 +98,9 @@ class Reader:
         """Return the names that a clause holds, in order."""
         return [self.name(match[1]) for match in MARK.finditer(clause)]
 
-    def read(self, clause: str, focus: str | None = None, *, implied: bool = True) -> Step | None:
+    def read(
+        self, clause: str, focus: str | None = None, *, implied: bool = True, search: bool = True
+    ) -> Step | None:
         """Read a clause.
 
         Parameters
@@ -96,23 +111,25 @@ class Reader:
             The entity named last before it.
         implied : bool
             Whether a clause that names no entity may be about the focus.
+        search : bool
+            Whether it may be a search.
 
         Returns
         -------
         Step or None
             None for a clause outside the fragment.
         """
-        key = (clause, focus, implied)
+        key = (clause, focus, implied, search)
         if key not in self._read:
-            self._read[key] = self._any_reading(clause.strip(_EDGE), focus, implied)
+            self._read[key] = self._any_reading(clause.strip(_EDGE), focus, implied, search)
         return self._read[key]
 
-    def _any_reading(self, clause: str, focus: str | None, implied: bool) -> Step | None:
+    def _any_reading(self, clause: str, focus: str | None, implied: bool, search: bool) -> Step | None:
         for masked in self._masked(clause):
             found = self._reading(masked, focus)
             if found is not None:
                 return found
-        values = read_search(clause, self._names, self._plain)
+        values = read_search(clause, self._names, self._plain) if search else None
         if values:
             return Step(topic="matches", values=values)
         if implied and focus is not None and not MARK.search(clause):
@@ -145,10 +162,19 @@ class Reader:
     def _masked(self, clause: str) -> Iterator[str]:
         """Give the clause as it stands, then with one ordinary word as a name, the last first."""
         yield clause
-        places = [m for m in re.finditer(r"[^\s«»]+", clause) if m[0] in self._plain]
+        places = [m for m in re.finditer(r"[^\s«»]+", clause) if self._may_be_name(m, clause)]
         for place in reversed(places[-MAX_MASKS:]):
             mark = self._mark_of(self._plain[place[0]])
             yield f"{clause[: place.start()]}{mark}{clause[place.end() :]}"
+
+    def _may_be_name(self, word: re.Match[str], clause: str) -> bool:
+        """Whether a word is tried as a name; a neutral one only where a noun must stand."""
+        if word[0] not in self._plain:
+            return False
+        if word[0] not in NEUTRAL and word[0] not in FILLERS:
+            return True
+        after = clause[word.end() :].strip(_EDGE)
+        return bool(word.start()) and (not after or after.startswith("'s"))
 
     def _mark_of(self, name: str) -> str:
         if name not in self._names:
@@ -186,7 +212,8 @@ class Reader:
 
     def _longest(self, text: str) -> tuple[str, str | None] | None:
         """Return topic and mark of the reading that covers most; two topics that cover the same are none."""
-        best, found = 0, set[tuple[str, str | None]]()
+        best = 0
+        found = set[tuple[str, str | None]]()
         for name, topic in self._topics:
             if not topic.triggers.search(text):
                 continue
@@ -199,7 +226,8 @@ class Reader:
                     continue
                 length = match.end() - match.start()
                 if length > best:
-                    best, found = length, set()
+                    best = length
+                    found = set[tuple[str, str | None]]()
                 if length == best:
                     found.add((name, mark))
         return found.pop() if len(found) == 1 else None

@@ -20,7 +20,7 @@ def declared_goals(
 ) -> dict[str, tuple[str, ...]]:
     """Return goal id -> the tools of its plan, sorted by id; every tool of a plan is declared."""
     known = {topic: capability.name for topic, capability in achievers(tools, ctx).items()}
-    plans = {f"cap:{topic}": (name,) for topic, name in known.items()}
+    plans: dict[str, tuple[str, ...]] = {f"cap:{topic}": (name,) for topic, name in known.items()}
     for rule in rules:
         if all(topic in known for topic in rule.sub_goals):
             plans[rule.goal] = tuple(known[topic] for topic in rule.sub_goals)
@@ -59,7 +59,9 @@ def recognise(
             refused=True, ambiguous_goals=fitting, driver=STAMP, why=f"the trace fits {len(fitting)} goals"
         )
     goal = fitting[0]
-    return LoopResult(inferred_goal=goal, proof=_proof(goal, plans[goal]), driver=STAMP, why=f"only {goal} fits")
+    return LoopResult(
+        inferred_goal=goal, proof=_proof(goal, plans[goal]), driver=STAMP, why=f"only {goal} fits"
+    )
 
 
 def _is_subsequence(names: Sequence[Any], plan: Sequence[str]) -> bool:

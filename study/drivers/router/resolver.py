@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from study.driver import Context, LoopResult
-from study.drivers.router.binding import Refusal
+from study.drivers.router.binding import RefusalError, achievers
 from study.drivers.router.execution import execute, refused
 from study.drivers.router.foreign import foreign_topic
 from study.drivers.router.frames import TOPICS, Topic
@@ -59,7 +59,7 @@ def parse(request: str, tools: Sequence[str], ctx: Context) -> Parsed:
         return resolution.label is not None or bool(resolution.tied)
 
     scanned = scan(request[:MAX_LENGTH], known)
-    reader = Reader(scanned, extra_topics(tools, ctx))
+    reader = Reader(scanned, extra_topics(tools, ctx), achievers(tools, ctx).keys())
     terse = _terse(request, ctx)
     if terse is not None:
         return Parsed(scanned, reader, terse, "terse command")
@@ -87,7 +87,7 @@ def _foreign(topic: str, label: str, question: str, about: bool) -> Topic:
 def resolve(parsed: Parsed, tools: Sequence[str], ctx: Context) -> LoopResult:
     """Carry out what was read, or refuse."""
     if parsed.plan is None:
-        return refused(Refusal("the request is outside the fragment of English"), STAMP)
+        return refused(RefusalError("the request is outside the fragment of English"), STAMP)
     return execute(parsed.plan, tools, ctx, stamp=STAMP)
 
 

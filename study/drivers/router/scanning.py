@@ -85,7 +85,9 @@ def scan(request: str, known: Known) -> Scanned:
 
     for match in _TOKEN.finditer(request):
         if match["mark"]:
-            parts.append({"\n": ";", "–": ",", "—": ",", "!": ".", "…": "."}.get(match["mark"], match["mark"]))
+            parts.append(
+                {"\n": ";", "–": ",", "—": ",", "!": ".", "…": "."}.get(match["mark"], match["mark"])
+            )
             continue
         if match["own"]:
             parts.append("'s")

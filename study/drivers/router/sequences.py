@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import re
 
+from msgspec import structs
+
+from study.drivers.router.lexicon import words
 from study.drivers.router.plans import Plan
 from study.drivers.router.reading import Reader, Step, is_empty_of_request
 from study.records import Record
 
 _SPLIT = re.compile(
-    r"\s*(?:[,;.:?!]\s*)*(?:(?<=\s)(?:and then|then|after that|afterwards|after which|followed by|as well as|along with|together with|plus"
-    r"|and also|and finally|and next|next|finally|lastly|and|but|so|or else|because|before that)(?=\s|$)\s*)+(?:[,:]\s*)*"
+    r"\s*(?:[,;.:?!]\s*)*(?:(?<=\s)(?:and then|then|after that|afterwards|after which|followed by|as"
+    r" well as|along with|together with|plus"
+    r"|and also|and finally|and next|next|finally|lastly|and|but|so|or else|because|before that)(?=\s"
+    r"|$)\s*)+(?:[,:]\s*)*"
     r"|\s*[,;.:?!]+(?:\s+[,;.:?!]+)*\s*|\s*\bwhile\b\s*"
 )
 _GERUND = {
@@ -37,21 +42,39 @@ _BEFORE = re.compile(rf"^before (?:(?P<g>{'|'.join(_GERUND)})|you) (?P<x>[^,]+) 
 _LATE_AFTER = re.compile(rf"^(?P<y>.+?) ,? ?after (?P<g>{'|'.join(_GERUND)}) (?P<x>.+)$")
 _LATE_BEFORE = re.compile(rf"^(?P<y>.+?) ,? ?before (?P<g>{'|'.join(_GERUND)}) (?P<x>.+)$")
 _FIRST_PERSON = re.compile(
-    r"^(?:so |now |well |ok |hi |hello |and |yesterday |today )*(?:i|we) (?:have (?:just |only |recently |already |been )*[a-z]+|am (?:just |about to |going to |thinking (?:of|about) )?[a-z]+|are [a-z]+"
-    r"|was [a-z]+|were [a-z]+|keep [a-z]+|(?:want|need|plan|intend|wish|hope|have|would like|would love|am going|are going|mean|try) to [a-z]+"
-    r"|just [a-z]+|recently [a-z]+|only [a-z]+|must [a-z]+|should [a-z]+|will [a-z]+|might [a-z]+|may [a-z]+|had to [a-z]+|would [a-z]+"
-    r"|changed|edited|touched|broke|refactored|renamed|moved|fixed|found|saw|read|looked|listed|noticed|inherited|wrote|rewrote|heard|came)\b"
+    r"^(?:so |now |well |ok |hi |hello |and |yesterday |today )*(?:i|we) (?:have (?:just |only "
+    r"|recently |already |been )*[a-z]+|am (?:just |about to |going to |thinking (?:of|about)"
+    r" )?[a-z]+|are [a-z]+"
+    r"|was [a-z]+|were [a-z]+|keep [a-z]+|(?:want|need|plan|intend|wish|hope|have|would like|would"
+    r" love|am going|are going|mean|try) to [a-z]+"
+    r"|just [a-z]+|recently [a-z]+|only [a-z]+|must [a-z]+|should [a-z]+|will [a-z]+|might [a-z]+|may"
+    r" [a-z]+|had to [a-z]+|would [a-z]+"
+    r"|changed|edited|touched|broke|refactored|renamed|moved|fixed|found|saw|read|looked|listed"
+    r"|noticed|inherited|wrote|rewrote|heard|came)\b"
     r"(?!.*\b(?:you|deleted|removed) (?:to|please)\b)"
 )
 _SUBORDINATE = re.compile(
-    r"^(?:before|after|since|as|because|now that|given that|while|in order to|once|when|for|with|if|suppose|supposing|assuming) (?:i|we|my|our)\b"
-    r"|^(?:to|in order to) (?:be able to |safely )?(?:change|understand|review|plan|prepare|refactor|edit|fix|debug|judge|decide|see)\b"
-    r"|^(?:before|while|when|for) (?:changing|editing|touching|refactoring|renaming|deleting|removing|reviewing|reading|altering|moving|modifying)\b"
+    r"^(?:before|after|since|as|because|now that|given that|while|in order to|once|when|for|with|if"
+    r"|suppose|supposing|assuming) (?:i|we|my|our)\b"
+    r"|^(?:to|in order to) (?:be able to |safely )?(?:change|understand|review|plan|prepare|refactor"
+    r"|edit|fix|debug|judge|decide|see)\b"
+    r"|^(?:before|while|when|for) (?:changing|editing|touching|refactoring|renaming|deleting|removing"
+    r"|reviewing|reading|altering|moving|modifying)\b"
 )
-_TAKE_APART = re.compile(r"^(?:please )?(?:take|let us take|let us look at|look at|consider|regarding|concerning|about|as for|for) (?:apart )?(?P<e>«\d+»)(?: apart)?(?: for me| for us)?$")
-_WISH = re.compile(r"^(?:so |now |and )*(?:i|we) (?:want|need|plan|would like|intend|wish|order|ask|command) ")
-_BARE = re.compile(r"^(?:(?:also|and|or|of|for|to|in|those of|that of|the ones of|the same for|do the same for|the same with|likewise for|both|then|ditto for|with) )*«(\d+)»$")
-_TRIVIAL = frozenset("thanks thank you hello hi hey there good morning".split())
+_TAKE_APART = re.compile(
+    r"^(?:please )?(?:take|let us take|let us look at|look at|consider|regarding"
+    r"|concerning|about|as for|for) (?:apart )?(?P<e>«\d+»)(?: apart)?(?: for me"
+    r"| for us)?$"
+)
+_WISH = re.compile(
+    r"^(?:so |now |and )*(?:i|we) (?:want|need|plan|would like|intend|wish|order|ask"
+    r"|command) "
+)
+_BARE = re.compile(
+    r"^(?:(?:also|and|or|of|for|to|in|those of|that of|the ones of|the same for|do the"
+    r" same for|the same with|likewise for|both|then|ditto for|with) )*«(\d+)»$"
+)
+_TRIVIAL = words("thanks thank you hello hi hey there good morning")
 MAX_ATOMS = 24
 MAX_SPAN = 4
 """How many parts between separators one step may consist of."""
@@ -63,15 +86,16 @@ class _Progress(Record):
     steps: tuple[Step, ...] = ()
     focus: str | None = None
     waiting: tuple[str, ...] = ()
-    wished: bool = False
-    background: bool = False
+
+
+def single(line: str, reader: Reader) -> Plan | None:
+    """Read a request as one step."""
+    step = reader.read(line, implied=False)
+    return None if step is None else Plan(method="single", steps=(step,))
 
 
 def sequence(line: str, reader: Reader) -> Plan | None:
-    """Read a request as one step, or as a sequence of steps and background."""
-    whole = reader.read(line, implied=False)
-    if whole is not None:
-        return Plan(method="single", steps=(whole,))
+    """Read a request as steps with background between them."""
     steps = _ordered(line, reader) or _steps(line, reader)
     if not steps:
         return None
@@ -144,14 +168,12 @@ def _advance(clause: str, reader: Reader, state: _Progress, *, single: bool) -> 
     if implied is not None:
         return _with_step(state, implied, reader)
     if not named and state.focus is None and not state.steps and reader.read(clause, "?") is not None:
-        return _replaced(state, waiting=(*state.waiting, clause))
+        return structs.replace(state, waiting=(*state.waiting, clause))
     return None
 
 
 def _with_step(state: _Progress, step: Step, reader: Reader) -> _Progress | None:
     """Return the progress with one more step; topics that waited for an entity get it now."""
-    if state.wished and not state.steps:
-        return None
     earlier: list[Step] = []
     for clause in state.waiting:
         if step.term is None:
@@ -179,13 +201,19 @@ def _background(clause: str, reader: Reader, state: _Progress, named: list[str])
     if is_empty_of_request(clause, _TRIVIAL):
         return state
     personal = _FIRST_PERSON.match(clause)
-    if personal and _WISH.match(clause) and not re.match(r".*?\b(?:want|need|plan|like|intend|wish) to\b", clause):
+    if (
+        personal
+        and _WISH.match(clause)
+        and not re.match(r".*?\b(?:want|need|plan|like|intend|wish) to\b", clause)
+    ):
         return None
     if not (personal or _SUBORDINATE.match(clause) or _TAKE_APART.match(clause)):
         return None
     if not named:
-        named = [reader.name(mark) for line in reader.masks(clause)[:1] for mark in re.findall(r"«(\d+)»", line)]
-    return _replaced(state, focus=named[-1] if named else state.focus, background=True)
+        named = [
+            reader.name(mark) for line in reader.masks(clause)[:1] for mark in re.findall(r"«(\d+)»", line)
+        ]
+    return structs.replace(state, focus=named[-1] if named else state.focus)
 
 
 def background_focus(line: str, reader: Reader) -> tuple[str, str | None]:
@@ -199,11 +227,6 @@ def background_focus(line: str, reader: Reader) -> tuple[str, str | None]:
             return (line[start:], state.focus)
         state = ahead
     return (line[atoms[-1][0] :], state.focus) if atoms else (line, None)
-
-
-def _replaced(state: _Progress, **changes: object) -> _Progress:
-    fields = {name: getattr(state, name) for name in state.__struct_fields__}
-    return _Progress(**{**fields, **changes})
 
 
 def _merged(steps: tuple[Step, ...]) -> tuple[Step, ...]:

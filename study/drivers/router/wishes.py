@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-
 from study.drivers.router.reading import Reader, bare
 from study.drivers.router.rules import Mode
 from study.drivers.router.scanning import MARK
@@ -37,84 +36,236 @@ _GAP = ("coverage-gap",)
 _RISK = ("cochange-risk",)
 
 _DO = (
-    r"(?:chang(?:e|es|ing)|touch(?:ing)?|edit(?:ing)?|modify(?:ing)?|refactor(?:ing)?|rewrit(?:e|ing)|remov(?:e|ing)|delet(?:e|ing)|renam(?:e|ing)"
-    r"|mov(?:e|ing)|alter(?:ing)?|replac(?:e|ing)|rework(?:ing)?|work(?:ing)? on|drop(?:ping)?|updat(?:e|ing)|mess(?:ing)? with|clean(?:ing)? up)"
+    r"(?:chang(?:e|es|ing)|touch(?:ing)?|edit(?:ing)?|modify(?:ing)?|refactor(?:ing)?|rewrit(?:e|ing)"
+    r"|remov(?:e|ing)|delet(?:e|ing)|renam(?:e|ing)"
+    r"|mov(?:e|ing)|alter(?:ing)?|replac(?:e|ing)|rework(?:ing)?|work(?:ing)? on|drop(?:ping)?"
+    r"|updat(?:e|ing)|mess(?:ing)? with|clean(?:ing)? up)"
 )
 _SAFE = r"(?:safe|risky|dangerous|unsafe|hazardous|critical|harmless|delicate|fragile)"
-_ING = rf"(?:{_DO}|changes? to|change of|change in|edits? to|modifications? of|modifications? to|removal of|work on|refactoring of)"
-_WHEN = rf"(?:if|when|before|while|after|once|by|from|with|in|should)(?: (?:i|we|one|you|someone))?(?: (?:were|want|decide|have|had|am|are|is))?(?: to)? ?{_ING}"
+_ING = (
+    rf"(?:{_DO}|changes? to|change of|change in|edits? to|modifications? of|modifications? to"
+    r"|removal of|work on|refactoring of)"
+)
+_WHEN = (
+    r"(?:if|when|before|while|after|once|by|from|with|in|should)(?: (?:i|we|one|you"
+    rf"|someone))?(?: (?:were|want|decide|have|had|am|are|is))?(?: to)? ?{_ING}"
+)
 _SCOPED: tuple[tuple[tuple[str, ...], str], ...] = (
-    (_ANY, rf"(?:is|are|would|will)(?: it| that)?(?: be)? {_SAFE}(?: for us| for me)? to {_DO} <E>(?: or not)?"),
+    (
+        _ANY,
+        rf"(?:is|are|would|will)(?: it| that)?(?: be)? {_SAFE}(?: for us| for me)? to {_DO} <E>(?:"
+        r" or not)?",
+    ),
     (_ANY, rf"(?:is|are|would) <E>(?: be)? {_SAFE}(?: to {_DO})?"),
     (_ANY, rf"(?:is|are|would|will) {_ING} <E>(?: be)? {_SAFE}"),
-    (_ANY, rf"(?:can|could|may|should|might|dare) (?:i|we|one|you) (?:safely|without risk|without worry|without danger|with a clear conscience) {_DO} <E>"),
-    (_ANY, rf"(?:can|could|may|might) (?:i|we|one|you) {_DO} <E> (?:safely|without (?:risk|worry|worries|danger|fear|trouble))"),
-    (_ANY, rf"(?:can|could|may) <E> be (?:safely )?(?:changed|touched|edited|modified|refactored|rewritten|removed)(?: safely| without (?:risk|worry|danger|fear))"),
+    (
+        _ANY,
+        r"(?:can|could|may|should|might|dare) (?:i|we|one|you) (?:safely|without risk|without"
+        rf" worry|without danger|with a clear conscience) {_DO} <E>",
+    ),
+    (
+        _ANY,
+        rf"(?:can|could|may|might) (?:i|we|one|you) {_DO} <E> (?:safely|without (?:risk|worry"
+        r"|worries|danger|fear|trouble))",
+    ),
+    (
+        _ANY,
+        r"(?:can|could|may) <E> be (?:safely )?(?:changed|touched|edited|modified|refactored"
+        r"|rewritten|removed)(?: safely| without (?:risk|worry|danger|fear))",
+    ),
     (_ANY, rf"how {_SAFE} (?:is|would|will|are)(?: it)?(?: be)?(?: to)? ?{_DO}? ?<E>(?: be)?(?: to {_DO})?"),
     (_ANY, rf"how {_SAFE} (?:is|would|are) (?:{_ING}) <E>(?: be)?"),
     (_ANY, rf"how {_SAFE} (?:<E> is|it is to {_DO} <E>)(?: to {_DO})?"),
     (_ANY, rf"(?:whether|if) (?:it is|<E> is) {_SAFE} to {_DO}(?: <E>)?"),
-    (_ANY, rf"what (?:could|might|can|may|would|will) (?:go wrong|break unnoticed|silently break|break silently|break without notice|bite (?:me|us)?|slip through)"
-           rf"(?: unnoticed)? {_WHEN} <E>"),
-    (_ANY, rf"what (?:could|might|can|may|would|do|will) (?:i|we|you) (?:break unnoticed|silently break|break silently|break without noticing)"
-           rf"(?: {_WHEN} <E>)"),
-    (_ANY, rf"what (?:should|must|do|would|ought) (?:i|we|one)(?: have| need)?(?: to)? (?:worry about|watch out for|look out for|be careful (?:about|with|of)|fear|beware of"
-           rf"|keep an eye on|be afraid of|mind|be aware of|pay attention to) {_WHEN} <E>"),
-    (_ANY, rf"what (?:is|would be|are|will be|stands)(?: put)? (?:at risk|at stake|in danger|endangered|risky|dangerous|critical) (?:{_WHEN}|about(?: {_ING})?) <E>"),
-    (_ANY, rf"(?:assess|evaluate|estimate|judge|gauge|analyse|analyze|check|show|give|what is|what are|tell)? ?(?:risks?|danger|dangers|hazards?|safety)"
-           rf" (?:of|in|for|with|behind|when|to)(?: {_ING})? <E>"),
-    (_ANY, rf"what (?:risks?|dangers?) (?:does|do|would|will) (?:{_ING} )?<E> (?:carry|bring|pose|have|involve)"),
-    (_ANY, rf"(?:i|we) (?:want|plan|need|intend|am about|are about|have|would like|am going|are going) to {_DO} <E> ,?;?\.? ?(?:what|is|am|are|how|should|can)"
-           r"(?: that| this| it| should i| could| i| we| the| do i)*(?: worry about| watch out for| go wrong| safe| risky| dangerous| risks?| be careful about| at risk| look out for)"),
-    (_GAP, r"(?:what is |where is |show |find |list )?(?:test )?(?:coverage|testing|test) gaps?(?: (?:of|around|behind|for|in|at|below|downstream of)| left by) <E>"),
+    (
+        _ANY,
+        r"what (?:could|might|can|may|would|will) (?:go wrong|break unnoticed|silently break"
+        r"|break silently|break without notice|bite (?:me|us)?|slip through)"
+        rf"(?: unnoticed)? {_WHEN} <E>",
+    ),
+    (
+        _ANY,
+        r"what (?:could|might|can|may|would|do|will) (?:i|we|you) (?:break unnoticed|silently"
+        r" break|break silently|break without noticing)"
+        rf"(?: {_WHEN} <E>)",
+    ),
+    (
+        _ANY,
+        r"what (?:should|must|do|would|ought) (?:i|we|one)(?: have| need)?(?: to)? (?:worry about"
+        r"|watch out for|look out for|be careful (?:about|with|of)|fear|beware of"
+        rf"|keep an eye on|be afraid of|mind|be aware of|pay attention to) {_WHEN} <E>",
+    ),
+    (
+        _ANY,
+        r"what (?:is|would be|are|will be|stands)(?: put)? (?:at risk|at stake|in danger"
+        rf"|endangered|risky|dangerous|critical) (?:{_WHEN}|about(?: {_ING})?) <E>",
+    ),
+    (
+        _ANY,
+        r"(?:assess|evaluate|estimate|judge|gauge|analyse|analyze|check|show|give|what is|what"
+        r" are|tell)? ?(?:risks?|danger|dangers|hazards?|safety)"
+        rf" (?:of|in|for|with|behind|when|to)(?: {_ING})? <E>",
+    ),
+    (
+        _ANY,
+        rf"what (?:risks?|dangers?) (?:does|do|would|will) (?:{_ING} )?<E> (?:carry|bring|pose"
+        r"|have|involve)",
+    ),
+    (
+        _ANY,
+        r"(?:i|we) (?:want|plan|need|intend|am about|are about|have|would like|am going|are"
+        rf" going) to {_DO} <E> ,?;?\.? ?(?:what|is|am|are|how|should|can)"
+        r"(?: that| this| it| should i| could| i| we| the| do i)*(?: worry about| watch out for|"
+        r" go wrong| safe| risky| dangerous| risks?| be careful about| at risk| look out for)",
+    ),
+    (
+        _GAP,
+        r"(?:what is |where is |show |find |list )?(?:test )?(?:coverage|testing|test) gaps?(?:"
+        r" (?:of|around|behind|for|in|at|below|downstream of)| left by) <E>",
+    ),
     (_GAP, r"<E> 's (?:coverage|test) gaps?"),
-    (_GAP, r"(?:which |what |of )?(?:dependents|importers|modules (?:that )?depend(?:ing|ent)? on|modules depending on) (?:of )?<E> (?:would |could |might |may |will )?(?:break|fail|go wrong|change)"
-           r" (?:without test(?:s)? noticing|unnoticed|silently|without tests? failing)"),
-    (_GAP, r"(?:what|which modules)(?: that)? depends? on <E> (?:is |are )?(?:unprotected|unguarded|without protection|without safety net|without test noticing)"),
-    (_GAP, r"(?:what|which modules) (?:is|are) left (?:unprotected|unguarded) (?:by tests )?(?:behind|around|by|downstream of) <E>"),
+    (
+        _GAP,
+        r"(?:which |what |of )?(?:dependents|importers|modules (?:that )?depend(?:ing|ent)? on"
+        r"|modules depending on) (?:of )?<E> (?:would |could |might |may |will )?(?:break|fail|go"
+        r" wrong|change)"
+        r" (?:without test(?:s)? noticing|unnoticed|silently|without tests? failing)",
+    ),
+    (
+        _GAP,
+        r"(?:what|which modules)(?: that)? depends? on <E> (?:is |are )?(?:unprotected|unguarded"
+        r"|without protection|without safety net|without test noticing)",
+    ),
+    (
+        _GAP,
+        r"(?:what|which modules) (?:is|are) left (?:unprotected|unguarded) (?:by tests )?(?:behind"
+        r"|around|by|downstream of) <E>",
+    ),
     (_GAP, r"(?:unprotected|unguarded) (?:dependents|importers) of <E>"),
-    (_RISK, r"(?:cochange|cochanging|change coupling|coupling|hidden coupling|change-coupling) (?:risks?|dangers?|hazards?)(?: (?:of|for|around|behind|in|with|at))? <E>"),
+    (
+        _RISK,
+        r"(?:cochange|cochanging|change coupling|coupling|hidden coupling|change-coupling)"
+        r" (?:risks?|dangers?|hazards?)(?: (?:of|for|around|behind|in|with|at))? <E>",
+    ),
     (_RISK, r"<E> 's (?:(?:cochange|change coupling|coupling) risks?|hidden coupling)"),
-    (_RISK, r"(?:hidden|silent|unprotected|unguarded|untested) (?:change )?coupling (?:of|around|with|for|behind|in) <E>"),
-    (_RISK, r"(?:what|which (?:modules|files))(?: that)? (?:moves?|changes?|travels?|goes) (?:along |together |hand in hand )with <E> (?:is |are )?(?:unprotected|unnoticed|unguarded"
-            r"|silently|without (?:tests? noticing|protection|safety net))"),
-    (_RISK, r"(?:risk|danger) of (?:hidden coupling|cochanges?|change coupling) (?:of|with|for|around|in) <E>"),
+    (
+        _RISK,
+        r"(?:hidden|silent|unprotected|unguarded|untested) (?:change )?coupling (?:of|around|with"
+        r"|for|behind|in) <E>",
+    ),
+    (
+        _RISK,
+        r"(?:what|which (?:modules|files))(?: that)? (?:moves?|changes?|travels?|goes) (?:along "
+        r"|together |hand in hand )with <E> (?:is |are )?(?:unprotected|unnoticed|unguarded"
+        r"|silently|without (?:tests? noticing|protection|safety net))",
+    ),
+    (
+        _RISK,
+        r"(?:risk|danger) of (?:hidden coupling|cochanges?|change coupling) (?:of|with|for|around"
+        r"|in) <E>",
+    ),
 )
 _MOST = (
-    r"(?:riskiest|most (?:dangerous|risky|critical|fragile|exposed|unsafe|hazardous|delicate|vulnerable)|least (?:safe|protected)|worst)"
+    r"(?:riskiest|most (?:dangerous|risky|critical|fragile|exposed|unsafe|hazardous|delicate"
+    r"|vulnerable)|least (?:safe|protected)|worst)"
 )
 _KIND = r"(?P<kind>modules?|class(?:es)?|functions?|methods?|files?|packages?|attributes?)"
 _SCOPE_ADJ = r"(?:(?:untested|uncovered|single|one|unprotected) )*"
 _GLOBAL: tuple[tuple[tuple[str, ...], str], ...] = (
-    (_ANY, rf"(?:which|what) {_SCOPE_ADJ}(?:of modules )?{_KIND}(?: that is untested| without tests)? (?:is|would be|are|will be) {_MOST}(?: (?:one|ones|module))?(?: to {_DO}| when changed| of all| to leave (?:untested|without tests))?"),
+    (
+        _ANY,
+        rf"(?:which|what) {_SCOPE_ADJ}(?:of modules )?{_KIND}(?: that is untested| without tests)?"
+        rf" (?:is|would be|are|will be) {_MOST}(?: (?:one|ones|module))?(?: to {_DO}| when changed"
+        r"| of all| to leave (?:untested|without tests))?",
+    ),
     (_ANY, rf"{_MOST} {_SCOPE_ADJ}{_KIND}(?: to {_DO}| of all| to leave untested)?"),
-    (_GAP, rf"(?:which|what) {_SCOPE_ADJ}{_KIND}(?: that is untested| without tests)? (?:would|could|will|does|might) (?:hurt|break|cost|harm|damage|endanger|affect) (?:us )?(?:most|most others|most modules|most of project|worst)"
-           rf"(?: (?:if|when|should) .*)?"),
-    (_GAP, rf"(?:which|what) {_SCOPE_ADJ}{_KIND} (?:has|have|shows|leaves|with) (?:largest|biggest|widest|worst|most serious|greatest) (?:test )?(?:coverage )?(?:test )?gaps?"),
-    (_GAP, rf"{_SCOPE_ADJ}{_KIND} with (?:largest|biggest|widest|worst|most serious|greatest) (?:test )?(?:coverage )?(?:test )?gaps?"),
-    (_GAP, r"(?:largest|biggest|worst|widest|most serious|greatest) (?:test )?coverage gap(?: (?:among|of|by|across|over) modules)"),
-    (_GAP, rf"(?:which|what) {_SCOPE_ADJ}{_KIND} (?:is|are) (?:most in need of|most (?:urgently )?in need of|most urgent to|in most need of|most lacking) (?:tests?|test coverage|coverage)"),
-    (_GAP, rf"(?:which|what) {_SCOPE_ADJ}{_KIND} (?:needs?|should get|deserves?|should be given|should have|requires?|calls for|should be|must be) (?:tests?|test coverage|tested|covered)"
-           r" (?:most(?: urgently)?|first|most of all|next|before others|urgently)"),
-    (_GAP, rf"(?:where|for which {_KIND}) should (?:i|we|one) (?:add|write|put) tests (?:first|next|most urgently)(?: ,? ?(?:by|per|among|in which|for which|of all) (?P<by>modules?|class(?:es)?|functions?))?"),
-    (_GAP, rf"(?:which|what) (?:untested|uncovered) {_KIND} (?:do|does|is|are|has|have) (?:most (?:others|other modules|modules|of project)|most (?:dependents|importers|impact)"
-           r"|largest (?:impact|blast radius)|biggest (?:impact|blast radius)|depended on (?:by most(?: others)?|most)|needed by most(?: others)?|imported by most(?: others)?)"
-           r"(?: (?:depend on|rely on|import|need|use))?"),
-    (_GAP, rf"(?:untested|uncovered) {_KIND} (?:with|that has|that have) (?:most (?:dependents|importers)|largest (?:impact|blast radius)|biggest (?:impact|blast radius))"),
-    (_RISK, rf"(?:which|what) {_SCOPE_ADJ}{_KIND} (?:has|have|shows|carries) (?:largest|biggest|worst|highest|greatest) (?:cochange|change coupling|coupling|hidden coupling) (?:risk|danger)?"),
-    (_RISK, rf"{_KIND} with (?:largest|biggest|worst|highest|greatest) (?:cochange|change coupling|coupling|hidden coupling)(?: risk| danger)?"),
+    (
+        _GAP,
+        rf"(?:which|what) {_SCOPE_ADJ}{_KIND}(?: that is untested| without tests)? (?:would|could"
+        r"|will|does|might) (?:hurt|break|cost|harm|damage|endanger|affect) (?:us )?(?:most|most"
+        r" others|most modules|most of project|worst)"
+        rf"(?: (?:if|when|should) .*)?",
+    ),
+    (
+        _GAP,
+        rf"(?:which|what) {_SCOPE_ADJ}{_KIND} (?:has|have|shows|leaves|with) (?:largest|biggest"
+        r"|widest|worst|most serious|greatest) (?:test )?(?:coverage )?(?:test )?gaps?",
+    ),
+    (
+        _GAP,
+        rf"{_SCOPE_ADJ}{_KIND} with (?:largest|biggest|widest|worst|most serious|greatest) (?:test"
+        r" )?(?:coverage )?(?:test )?gaps?",
+    ),
+    (
+        _GAP,
+        r"(?:largest|biggest|worst|widest|most serious|greatest) (?:test )?coverage gap(?:"
+        r" (?:among|of|by|across|over) modules)",
+    ),
+    (
+        _GAP,
+        rf"(?:which|what) {_SCOPE_ADJ}{_KIND} (?:is|are) (?:most in need of|most (?:urgently )?in"
+        r" need of|most urgent to|in most need of|most lacking) (?:tests?|test coverage|coverage)",
+    ),
+    (
+        _GAP,
+        rf"(?:which|what) {_SCOPE_ADJ}{_KIND} (?:needs?|should get|deserves?|should be given"
+        r"|should have|requires?|calls for|should be|must be) (?:tests?|test coverage|tested"
+        r"|covered)"
+        r" (?:most(?: urgently)?|first|most of all|next|before others|urgently)",
+    ),
+    (
+        _GAP,
+        rf"(?:where|for which {_KIND}) should (?:i|we|one) (?:add|write|put) tests (?:first|next"
+        r"|most urgently)(?: ,? ?(?:by|per|among|in which|for which|of all) (?P<by>modules?"
+        r"|class(?:es)?|functions?))?",
+    ),
+    (
+        _GAP,
+        rf"(?:which|what) (?:untested|uncovered) {_KIND} (?:do|does|is|are|has|have) (?:most"
+        r" (?:others|other modules|modules|of project)|most (?:dependents|importers|impact)"
+        r"|largest (?:impact|blast radius)|biggest (?:impact|blast radius)|depended on (?:by"
+        r" most(?: others)?|most)|needed by most(?: others)?|imported by most(?: others)?)"
+        r"(?: (?:depend on|rely on|import|need|use))?",
+    ),
+    (
+        _GAP,
+        rf"(?:untested|uncovered) {_KIND} (?:with|that has|that have) (?:most (?:dependents"
+        r"|importers)|largest (?:impact|blast radius)|biggest (?:impact|blast radius))",
+    ),
+    (
+        _RISK,
+        rf"(?:which|what) {_SCOPE_ADJ}{_KIND} (?:has|have|shows|carries) (?:largest|biggest|worst"
+        r"|highest|greatest) (?:cochange|change coupling|coupling|hidden coupling) (?:risk"
+        r"|danger)?",
+    ),
+    (
+        _RISK,
+        rf"{_KIND} with (?:largest|biggest|worst|highest|greatest) (?:cochange|change coupling"
+        r"|coupling|hidden coupling)(?: risk| danger)?",
+    ),
 )
 
 
 def _compiled(
     table: tuple[tuple[tuple[str, ...], str], ...],
 ) -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:
-    lead = r"^(?:(?:show|list|give|find|tell|name|what is|what are|which is|which are|determine|identify|out|point|assess|evaluate|report|is|it|know|see) )*"
+    lead = (
+        r"^(?:(?:show|list|give|find|tell|name|what is|what are|which is|which are|determine"
+        r"|identify|out|point|assess|evaluate|report|is|it|know|see) )*"
+    )
     made: list[tuple[tuple[str, ...], re.Pattern[str]]] = []
     for rules, pattern in table:
         head, mark, rest = pattern.partition("<E>")
         text = f"{head}«(?P<e>\\d+)»{rest.replace('<E>', '«(?P=e)»')}" if mark else pattern
-        made.append((rules, re.compile(rf"{lead}(?:{text})(?: (?:at all|today|here|as (?:it is|things are)|in our project))?$")))
+        made.append(
+            (
+                rules,
+                re.compile(
+                    rf"{lead}(?:{text})(?: (?:at all|today|here|as (?:it is|things"
+                    r" are)|in our project))?$"
+                ),
+            )
+        )
     return tuple(made)
 
 
