@@ -11,7 +11,7 @@ from study.drivers.router.reading import Reader, Step
 _AMONG = re.compile(
     r"^(?:of|among|amongst|out of|from|from among|taking|considering|looking at|within) (?P<np>.+?)"
     r" ?[,:] ?(?:show |list |tell |give |find |name |print )?(?:me )?"
-    r"(?P<pred>(?:the ones|those|which|what|who|only|any|all)\b.*)$"
+    r"(?P<pred>(?:the ones|the untested ones|those|which|what|who|only|any|all)\b.*)$"
 )
 _BARE_AMONG = re.compile(
     r"^(?:of|among|amongst|out of|from among) (?P<np>.+?) (?P<pred>(?:which|what"
@@ -34,9 +34,9 @@ _DEEP = re.compile(
     r"|at any depth|sooner or later|directly or transitively|even if only through others)\b"
 )
 _REACH = re.compile(r"\breach(?:es)?\b")
-_UNTESTED = re.compile(r"\b(?:untested|uncovered) (?!«)")
+_UNTESTED = re.compile(r"\b(?:untested|uncovered) (?!«|and\b|or\b|but\b|then\b|,|;)")
 _OPENS = re.compile(
-    r" (?=(?:that|which|who|are|is|also|calls?|invokes?|uses?|reach(?:es)?|depends?|relys?|rely"
+    r" (?=(?:but|that|which|who|are|is|also|calls?|invokes?|uses?|reach(?:es)?|depends?|relys?|rely"
     r"|imports?|needs?|inherits?|derives?|extends?|subclass(?:es)?"
     r"|lacks?|has|have|had|were|was|get|gets|changes?|change|touch|directly|indirectly|eventually"
     r"|transitively|ultimately|do|does|without|with no|tested|covered"
@@ -62,11 +62,14 @@ _HOPS = {"callers": "callees", "callees": "callers"}
 def filtered(line: str, reader: Reader) -> Plan | None:
     """Read a request that cuts one set with another, or keeps the members that reach a target."""
     text = line.strip(" .?!,;")
+    plan = _adjective(text, reader)
+    if plan is not None:
+        return plan
     for left, right in _candidates(text):
         plan = _filter(left, right, reader)
         if plan is not None:
             return plan
-    return _adjective(text, reader)
+    return None
 
 
 def _candidates(text: str) -> Iterator[tuple[str, str]]:
@@ -125,7 +128,7 @@ def _relative_filter(first: Step, predicate: str, reader: Reader) -> Plan | None
     noun = _IS_NOUN.match(text)
     if second is None and noun:
         second = reader.read(noun["np"], first.term, implied=False)
-    if second is None:
+    if second is None and not text.startswith(("of ", "for ", "in ", "to ")):
         second = reader.read(f"which modules {text}", first.term, implied=False)
     return _intersection(first, second)
 

@@ -37,7 +37,7 @@ _MACROS = {
     r" down|through others"
     r"|immediately|not|or|and|at depth|at any depth)[ ]?)+)?",
     "PREP": r"(?:of|for|to|from|in|on|inside|within|by|below|under|beneath|around|behind|belonging to"
-    r"|about|into|with)",
+    r"|about|into)",
 }
 
 
@@ -71,8 +71,8 @@ def _nominal(nouns: str) -> list[str]:
         rf"{noun}(?: (?:that |which )?(?:are |is )?(?:there |defined |declared |available |found )?)?"
         rf" ?{{PREP}} <E>",
         rf"<E> 's {noun}",
-        rf"{noun} (?:that |which |(?:does|do|did|has|have|is|are|should|can|must|could) )*<E>(?: (?:{{"
-        r"V}}|have|had))*",
+        rf"{noun} (?:that |which |(?:does|do|did|has|have|is|are|should|can|must|could) )*<E>"
+        rf"(?: (?:{{V}}|have|had))*",
         rf"(?:does|do|did|has|have|is|are)? ?<E>(?: {{V}}| got)* {noun}",
     ]
 
@@ -100,7 +100,8 @@ TOPICS: dict[str, Topic] = {
         r"(?:describe|explain|summari[sz]e|outline|introduce|characteri[sz]e|present|sketch) <E>$",
         r"^(?:what|who) (?:is|are|was) <E>(?: for| about| there for| good for| all about| doing| do)?$",
         r"what (?:kind|sort|type) of (?:thing|entity|symbol|object|name|element) (?:is )?<E>(?: is)?",
-        r"^(?:tell )?what <E> is(?: for| about| there for| good for| all about)?$",
+        r"^(?:(?:tell|explain|say|show|know|describe|summarise|see|understand) )?what <E> is(?: for|"
+        r" about| there for| good for| all about)?$",
         r"what <E> is there for$",
         r"^what does <E> do$",
         r"(?:tell|know|learn|something|information|info|details|more|say|facts|read|out) (?:something"
@@ -189,11 +190,11 @@ TOPICS: dict[str, Topic] = {
     "exports": noun_topic(
         r"exports?|exported (?:names|symbols)|public (?:names|interface|api|surface|symbols|face"
         r"|part)|api|names to import|offerings?",
-        r"export|public|api|offer|expos|provid|publish|hand|import|choose|interface|names to",
+        r"export|public|api|avail|offer|expos|provid|publish|hand|import|choose|interface|names to",
         r"(?:what|names|{S})(?: (?:does|do|is|are))? <E> (?:exports?|offers?|exposes?|provides?"
         r"|publish(?:es)?|hands? out|makes? public"
         r"|makes? available|offers? (?:for import|to others))(?: (?:to (?:the )?(?:outside|others"
-        r"|outside world|public|other modules|its users|world)"
+        r"|outside world|public|modules|everyone|its users|world)"
         r"|for import|publicly))?",
         r"{S}(?: can| could| may)?(?: {S})?(?: can| could| may)? (?:be )?(?:imported|import) from <E>",
         r"{S}{A} (?:exported|offered|exposed|made public|published|handed out|provided) (?:by|from) <E>",
@@ -281,7 +282,7 @@ TOPICS: dict[str, Topic] = {
         r"{S}(?: is| are)?(?: that| which)? no (?:tests?|test-modules?|one) (?:covers?|names?"
         r"|exercises?|touch(?:es)?|mentions?|tests?)",
         r"(?:gaps?|holes?) (?:are |is )?(?:there )?(?:in|of) (?:test )?(?:coverage|suite|tests|test suite)",
-        r"(?:tests?|coverage) (?:is |are )?(?:missing|lacking|absent)",
+        r"(?:test )?(?:tests?|coverage) (?:is |are )?(?:missing|lacking|absent)",
         r"{S}{A} (?:not )?(?:tested|covered|named|touched) by no(?:thing| tests?)",
         r"missing tests?",
     ),
@@ -329,7 +330,8 @@ TOPICS: dict[str, Topic] = {
         r" (?:log|list|ids)|git log|log|change ?log|changes|past changes"
         r"|edits|modifications|past",
         r"histor|commit|revision|log|changelog|changes?|evol|modif|edit|when|how|touch|developed|past",
-        r"(?:{S}|commits?|revisions?|which|changes)(?: (?:that|which))?{A} (?:changed|touched"
+        r"(?:which|what|who|commits?|revisions?|changes)(?: (?:commits?|revisions?|changes|ones?|that"
+        r"|which))*{A} (?:changed|touched"
         r"|modified|went into|affected|edited|altered|updated"
         r"|concern(?:ed)?|involve(?:d)?|change|touch|modify|include|hit|contain(?:ed)?) <E>",
         r"when(?: (?:was|did|were|has|is))? <E>{A}(?: last| recently| been| most recently)*"
@@ -359,6 +361,7 @@ TOPICS: dict[str, Topic] = {
         r" (?:{CHANGE}|committed)"
         r"(?: (?:in same commits?|too|as well|with (?:it|<E>)|along|along with (?:it|<E>)|together"
         r" with (?:it|<E>)|at same time|alongside))*",
+        r"(?:{S}{A} )?cochang(?:es?|ed|ing) with <E>",
         r"(?:share|shares|sharing) commits with <E>",
         r"in same commits? as <E>",
     ),
@@ -378,9 +381,10 @@ TOPICS: dict[str, Topic] = {
         r"|beneath) <E>",
         r"modules (?:does|do) <E> (?:have|contain|consist of)",
         r"(?:import )?cycles (?:in|of|among|between) (?:modules of )?<E>",
-        r"(?:<Z>)?(?:architecture|import cycles|import graph|import structure|(?:module|package"
-        r"|project) (?:structure|layout|overview|map|organisation))".replace("(?:<Z>)?", ""),
-        r"(?:overview|map|layout|structure|organisation|list) of (?:modules|project|packages)(?: and"
+        r"(?:architecture|import cycles|import graph|import structure|(?:module|package"
+        r"|project) (?:structure|layout|overview|map|organisation))",
+        r"(?:overview|map|layout|structure|organisation|list) of (?:project 's )?(?:modules|project"
+        r"|packages)(?: and"
         r" (?:of )?their imports)?",
         r"(?:project|code|it all|code base|modules) (?:is |are )?(?:organised|structured|laid out"
         r"|built up|arranged|split(?: up)?|divided)"
@@ -397,6 +401,7 @@ TOPICS: dict[str, Topic] = {
         r"|related|relations",
         r"relat|synonym|associat|similar|connected",
         r"{S}{A} (?:related|associated|connected|similar|linked|synonymous) (?:to|with) <E>",
+        r"(?:synonyms|associations|relatives|terms) with <E>",
         r"(?:terms|words) (?:related|associated|similar) (?:to|with) <E>",
         r"what (?:is|are) <E> (?:related|associated) (?:to|with)",
     ),

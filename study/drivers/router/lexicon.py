@@ -65,14 +65,15 @@ NEUTRAL = words(
     " set answer lists listing overview graph index data one ones about exist exists existing been may might"
     " should must shall go take bring provide present reveal view check-out pull come us we're i'm"
     " i'd interested"
-    " lay dump produce output spell gather collect recall inform"
+    " hand lay both dump produce output spell gather collect recall inform"
 )
 """Words that may be left over beside a frame: openers, auxiliaries, prepositions, generic nouns."""
 
 OPENER = re.compile(
     r"^(?:(?:hey|hi|hello|ok|okay|well|so|now|then|next|first|second|third|finally|lastly|and|also"
     r"|but|afterwards"
-    r"|after that|please|kindly|just|to begin with|firstly|secondly|thirdly|in the end|at last|once"
+    r"|after that|please|kindly|just|to begin with|(?:start|begin|starting|beginning|finish|end) with"
+    r"|firstly|secondly|thirdly|in the end|at last|once"
     r" more) ,? ?)+"
 )
 """Words that open a clause and carry nothing."""
@@ -91,7 +92,7 @@ POLITE = re.compile(
 ABOUT_PROJECT = re.compile(
     r" (?:in|of|within|across|over|from|throughout|inside|for|about)(?: (?:the|this|our|my|whole|entire))*"
     r" (?:code ?base|codebase|project|repository|repo|source tree|sources|source code|code)\b"
-    r"(?! (?:that|which|does|do|calls?|uses?))"
+    r"(?! (?:that|which|does|do|calls?|uses?|'s))"
 )
 """A phrase that means the whole graph."""
 
@@ -108,6 +109,16 @@ TAIL = re.compile(
     r"|alike|as well|too)\b"
 )
 """Phrases that may follow a frame."""
+
+ORDER = re.compile(
+    r"^(?:test|check|profile|commit|export|import|call|use|touch|change|type|log|value|cover|exercise"
+    r"|detail|place|return|trigger"
+    r"|document|annotate|extend|edit|construct|create|icon|picture|sprite|reach|effect|kind|info"
+    r"|param|prototype|child|cochange) «"
+)
+"""Orders that look like the bare noun form of a topic: "test sow" is no question about tests."""
+
+FOR_WHOM = re.compile(r" (?:for|to) (?:me|us)\b")
 
 RESERVED = words(
     "it its this that them those these they each same i we you me us the a an of for to in on at by"

@@ -11,8 +11,10 @@ from study.drivers.router.frames import COORDINATED, NEEDLESS, TOPICS, Topic
 from study.drivers.router.lexicon import (
     ABOUT_PROJECT,
     FILLERS,
+    FOR_WHOM,
     NEUTRAL,
     OPENER,
+    ORDER,
     POLITE,
     SINGULAR_KINDS,
     TAIL,
@@ -39,6 +41,10 @@ _ANAPHOR = re.compile(
 _ITEMS = re.compile(
     r"\b(?:each one of them|each of (?:them|those|these)|every one of (?:them|those|these)|each one|each"
     r"|every one|all of (?:them|those|these)|them all|them|those|these)(?= ?$)"
+)
+_FOR_EACH = re.compile(
+    r"^(?:and |then )*for (?:each|every one|all|every)(?: one)?(?: of (?:them|those|these))? ,?"
+    r" ?(?P<rest>.+)$"
 )
 _EDGE = " ,;.:?!()"
 _IMPLIED = ("{} of {}", "{} for {}", "{} to {}", "{} {}")
@@ -182,9 +188,18 @@ class Reader:
         return f"«{self._names.index(name)}»"
 
     def _reading(self, clause: str, focus: str | None) -> Step | None:
+        items = _FOR_EACH.match(clause)
+        if items:
+            return self._of_each(items["rest"])
         line, threaded = self._with_antecedents(clause, focus)
         found = self._longest(bare(line))
         return None if found is None else self._step(found, threaded=threaded)
+
+    def _of_each(self, clause: str) -> Step | None:
+        """Read a clause that is about each label of the answer before."""
+        about = re.sub(r"\b(?:it|them)\b", ITEM, re.sub(r"\b(?:its|their)\b", f"{ITEM} 's", clause))
+        found = self._longest(bare(about if ITEM in about else f"{clause} of {ITEM}"))
+        return None if found is None else self._step(found, threaded=True)
 
     def _step(self, found: tuple[str, str | None], *, threaded: bool) -> Step:
         topic, mark = found
@@ -212,6 +227,8 @@ class Reader:
 
     def _longest(self, text: str) -> tuple[str, str | None] | None:
         """Return topic and mark of the reading that covers most; two topics that cover the same are none."""
+        if ORDER.match(text):
+            return None
         best = 0
         found = set[tuple[str, str | None]]()
         for name, topic in self._topics:
@@ -241,7 +258,7 @@ def bare(clause: str) -> str:
         if shorter == text:
             break
         text = shorter
-    text = " ".join(word for word in text.split() if word not in FILLERS)
+    text = " ".join(word for word in FOR_WHOM.sub("", text).split() if word not in FILLERS)
     return _FOLD.sub("", text).strip(_EDGE)
 
 

@@ -10,7 +10,8 @@ from study.drivers.router.lexicon import ABOUT_PROJECT, KINDS, OPENER, POLITE, R
 _KIND = "|".join(sorted(KINDS, key=len, reverse=True))
 _WORD = r"(?P<text>«\d+»|[^\s«»,;:.?]+)"
 _SHOW = (
-    r"(?:(?:show|list|give|get|fetch|print|display|name|enumerate|find|return|report|see|look up|tell"
+    r"(?:(?:look for|search for|show|list|give|get|fetch|print|display|name|enumerate|find|return"
+    r"|report|see|look up|tell"
     r"|collect|search(?: for)?"
     r"|what|which|are|there|is|me|us|all|every|any|each|the|out|a list of|names of|of) )*"
 )

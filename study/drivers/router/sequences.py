@@ -71,8 +71,9 @@ _WISH = re.compile(
     r"|command) "
 )
 _BARE = re.compile(
-    r"^(?:(?:also|and|or|of|for|to|in|those of|that of|the ones of|the same for|do the"
-    r" same for|the same with|likewise for|both|then|ditto for|with) )*«(\d+)»$"
+    r"^(?:(?:also|and|or|of|for|to|in|those of|that of|ones of|(?:do )?same (?:for|with|of)|likewise"
+    r" for|both|then"
+    r"|ditto for|with) )*«(\d+)»$"
 )
 _TRIVIAL = words("thanks thank you hello hi hey there good morning")
 MAX_ATOMS = 24
@@ -152,15 +153,15 @@ def _atoms(line: str) -> list[tuple[int, int]]:
 def _advance(clause: str, reader: Reader, state: _Progress, *, single: bool) -> _Progress | None:
     """Return the progress after a clause, or None when it cannot be read."""
     named = reader.mentions(clause)
+    if single and state.steps and not state.waiting:
+        again = _same_topic(clause, reader, state.steps[-1])
+        if again is not None:
+            return _with_step(state, again, reader)
     alone = reader.read(clause, state.focus, implied=False)
     if alone is not None:
         return _with_step(state, alone, reader)
     if not single:
         return None
-    if state.steps and not state.waiting:
-        again = _same_topic(clause, reader, state.steps[-1])
-        if again is not None:
-            return _with_step(state, again, reader)
     background = _background(clause, reader, state, named)
     if background is not None:
         return background

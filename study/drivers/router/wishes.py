@@ -31,6 +31,7 @@ class Wish(Record):
     about: str | None = None
 
 
+_EDGE = " ,;.:?!"
 _ANY = ("coverage-gap", "cochange-risk")
 _GAP = ("coverage-gap",)
 _RISK = ("cochange-risk",)
@@ -75,8 +76,11 @@ _SCOPED: tuple[tuple[tuple[str, ...], str], ...] = (
     ),
     (_ANY, rf"how {_SAFE} (?:is|would|will|are)(?: it)?(?: be)?(?: to)? ?{_DO}? ?<E>(?: be)?(?: to {_DO})?"),
     (_ANY, rf"how {_SAFE} (?:is|would|are) (?:{_ING}) <E>(?: be)?"),
-    (_ANY, rf"how {_SAFE} (?:<E> is|it is to {_DO} <E>)(?: to {_DO})?"),
-    (_ANY, rf"(?:whether|if) (?:it is|<E> is) {_SAFE} to {_DO}(?: <E>)?"),
+    (_ANY, rf"how {_SAFE} <E> is(?: to {_DO})?"),
+    (_ANY, rf"how {_SAFE} it is to {_DO} <E>"),
+    (_ANY, rf"(?:whether|if) it is {_SAFE} to {_DO} <E>"),
+    (_ANY, rf"(?:whether|if) <E> is {_SAFE}(?: to {_DO})?"),
+    (_ANY, rf"(?:what is|what are)? ?(?:risks?|dangers?) (?:when|if) (?:i|we) {_DO} <E>"),
     (
         _ANY,
         r"what (?:could|might|can|may|would|will) (?:go wrong|break unnoticed|silently break"
@@ -250,7 +254,8 @@ def _compiled(
     table: tuple[tuple[tuple[str, ...], str], ...],
 ) -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:
     lead = (
-        r"^(?:(?:show|list|give|find|tell|name|what is|what are|which is|which are|determine"
+        r"^(?:(?:show|list|give|find|tell|name|what is|what are|which is|which are|how (?:high|big"
+        r"|large|great|serious) is|is there|are there|determine"
         r"|identify|out|point|assess|evaluate|report|is|it|know|see) )*"
     )
     made: list[tuple[tuple[str, ...], re.Pattern[str]]] = []
@@ -283,11 +288,20 @@ def read_wish(line: str, reader: Reader) -> Wish | None:
     reader : Reader
     """
     text, focus = background_focus(line.strip(" .?!"), reader)
-    for clause in (text, *reader.masks(text)):
-        found = _scoped(bare(reader.with_focus(clause, focus)), reader)
+    for clause in _clauses(text, focus, reader):
+        found = _scoped(bare(clause), reader)
         if found is not None:
             return found
     return _global(bare(text)) if not MARK.search(line) else None
+
+
+def _clauses(text: str, focus: str | None, reader: Reader) -> list[str]:
+    """Return the clause with marks for its anaphors; one that names nothing is about changing the focus."""
+    found = [reader.with_focus(clause, focus) for clause in (text, *reader.masks(text))]
+    if focus is not None and not MARK.search(text):
+        mark = reader.mark(focus)
+        found += [re.sub(r"\b(?:that|this|it)\b", mark, text), f"{text.strip(_EDGE)} if i change {mark}"]
+    return found
 
 
 def _scoped(text: str, reader: Reader) -> Wish | None:
