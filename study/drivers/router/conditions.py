@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from study.drivers.router.emptiness import BARE_CUE, CUE, read_emptiness
 from study.drivers.router.plans import Fold, Plan
 from study.drivers.router.reading import Reader, Step
-from study.drivers.router.sequences import sequence, single
+from study.drivers.router.sequences import same_topic, sequence, single
 
 _START = re.compile(
     r"^(?:please )?(?P<if>if|when|in case|should|provided(?: that)?|in the event that|supposing"
@@ -72,7 +72,7 @@ def _cuts(rest: str) -> Iterator[tuple[str, str]]:
 def _folded(first: Step, tail: str, reader: Reader) -> Plan | None:
     """Return the plan of a condition with its consequence: with ``instead`` a fallback, else a guard."""
     instead = _INSTEAD.search(tail)
-    second = _one(_INSTEAD.sub("", tail), reader, first.term)
+    second = _one(_INSTEAD.sub("", tail), reader, first.term) or same_topic(tail, reader, first)
     if second is None:
         return None
     fold: Fold = "fallback-if-empty" if instead else "guard-if-empty"
@@ -170,7 +170,7 @@ def _recovery(primary: str, fallback: str, reader: Reader) -> Plan | None:
     first = _one(primary, reader, None)
     if first is None:
         return None
-    second = _one(_INSTEAD.sub("", fallback), reader, first.term)
+    second = _one(_INSTEAD.sub("", fallback), reader, first.term) or same_topic(fallback, reader, first)
     if second is None or (first.topic, first.term, first.values) == (
         second.topic,
         second.term,

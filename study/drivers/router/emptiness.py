@@ -87,6 +87,11 @@ _FORMS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             r"|proves?)(?: to be)? (?:empty|none|missing|absent|nonexistent)$",
             r"\g<n>",
         ),
+        (
+            r"^(?:no|zero) (?P<n>.+?) (?:exists?|(?:can be |is |are |was |were )?found|(?:is|are)"
+            r" there|turns? up) (?:for|of|to|in) (?P<e>«\w+»)$",
+            r"\g<n> of \g<e>",
+        ),
         (r"^(?:nothing|nobody|no one|none)(?: else)? (?P<v>.+)$", r"what \g<v>"),
         (
             r"^no (?P<s>test-modules?|tests?|code|functions?|methods?|class(?:es)?|modules?|commits?"

@@ -54,6 +54,8 @@ _IS_NOUN = re.compile(
     r"^(?:are|is|were|was) (?:also )?(?:a |an |one of |among |in |part of )?(?:the"
     r" )?(?P<np>.+)$"
 )
+_JOINED = re.compile(r"(?:,|;|\band|\bthen)$")
+_ASKS = re.compile(r"(?:and )?(?:which|what|who|where|how)\b")
 _ENUMERATORS = frozenset({"members", "subclasses", "exports"})
 _HOPS = {"callers": "callees", "callees": "callers"}
 """Topic of a predicate -> the topic that asks the same of the member."""
@@ -92,6 +94,8 @@ def _candidates(text: str) -> Iterator[tuple[str, str]]:
 
 
 def _filter(left: str, right: str, reader: Reader) -> Plan | None:
+    if _JOINED.search(left) and _ASKS.match(right):
+        return None
     predicate = _SUBJECT.sub("", right.strip(" ,") + " ").strip()
     if not predicate:
         return None

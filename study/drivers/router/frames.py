@@ -215,6 +215,7 @@ TOPICS: dict[str, Topic] = {
         r"by (?:whom|what|which {S}){A} <E>{A} {CALLED}",
         r"(?:what|who|whatever) (?:gets|makes) <E> called",
         r"uses? of <E>",
+        r"where{A} (?:new )?(?:instances?|objects?)(?: of)? <E>{A} {CALLED}",
         r"{S}(?: where| in which| from which)?{A} <E>{A} {CALLED}(?: from)?$",
         r"call (?:site|place)s? (?:of|for|where) <E>",
     ),
@@ -265,8 +266,8 @@ TOPICS: dict[str, Topic] = {
         r" )?(?:tests?|test-modules?))?$",
         r"(?:what|who) (?:tests|exercises|covers) <E>",
         r"tests?(?: (?:should|do|must|would|have|need|ought|can|could|to|is|are|will|i|we|be|run"
-        r"|rerun|re-run|look|at|it makes sense))*"
-        r" (?:after|when|if|for|before|once)(?: (?:i|we|you))?(?: {CHANGE})?(?: (?:to|in|of))? <E>(?:"
+        r"|rerun|re-run|look|at|it makes sense|break|fail|affected|matter|relevant))*"
+        r" (?:after|when|if|for|before|once|by)(?: (?:i|we|you))?(?: {CHANGE})?(?: (?:to|in|of))? <E>(?:"
         r" {A} ?{CHANGE})?",
         r"(?:is|are) there tests? (?:for|of) <E>",
     ),
@@ -298,9 +299,11 @@ TOPICS: dict[str, Topic] = {
         r" effects?)(?: {V}| does)? (?:of|from|after|on|has|have)?"
         r" ?(?:{CHANGE}|change|removal|changes|modification|edit)?(?: (?:to|in|of|from))? <E>(?:"
         r" (?:has|have|would have))?",
-        r"{S}{A}(?: not)? (?:depend(?:s|ing|ent)?|rel(?:y|ies|ying)|built|builds?|hangs?)(?: directly"
+        r"{S}{A}(?: (?:transitively|indirectly|or indirectly))* (?:depend(?:s|ing|ent)?|rel(?:y|ies"
+        r"|ying)|built|builds?|hangs?)(?: directly"
         r" or indirectly| indirectly| in turn)? (?:up)?on <E>{DEEP}",
-        r"{S}{A} (?:imports?|importing|needs?|needing|requires?|requiring)(?: directly or"
+        r"{S}{A}(?: (?:transitively|indirectly|or indirectly))* (?:imports?|importing|needs?|needing"
+        r"|requires?|requiring)(?: directly or"
         r" indirectly)? <E>{DEEP}",
         r"(?:modules?|files?|packages?)(?: that| which)?{A} (?:uses?|using) <E>{DEEP}",
         r"(?:if|when|once|after|should|suppose|in case|were|assuming)(?: (?:i|we|you|someone"
@@ -379,6 +382,7 @@ TOPICS: dict[str, Topic] = {
         r"(?: each-other)?",
         r"modules (?:are |is )?(?:there )?(?:contained |found )?(?:below|in|inside|of|under|within"
         r"|beneath) <E>",
+        r"modules (?:that )?(?:belong to|make up|are part of|lie in|live in|sit in) <E>",
         r"modules (?:does|do) <E> (?:have|contain|consist of)",
         r"(?:import )?cycles (?:in|of|among|between) (?:modules of )?<E>",
         r"(?:architecture|import cycles|import graph|import structure|(?:module|package"

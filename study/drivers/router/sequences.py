@@ -71,9 +71,19 @@ _WISH = re.compile(
     r"|command) "
 )
 _BARE = re.compile(
-    r"^(?:(?:also|and|or|of|for|to|in|those of|that of|ones of|(?:do )?same (?:for|with|of)|likewise"
+    r"^(?:(?:show|list|give|name|print|me|also|and|or|of|for|to|in|those of|that of|ones of|one of"
+    r"|(?:do )?same (?:for|with|of)|likewise"
     r" for|both|then"
     r"|ditto for|with) )*«(\d+)»$"
+)
+_REQUEST = re.compile(
+    r"^(?:(?:so|now|please|then|and|but|only|just|kindly|first|also|really|to me|for me) ,?"
+    r" ?)*(?:(?P<order>show|list|give|get|fetch|print"
+    r"|display|name|enumerate|tell|say|report|return|find|look|determine|identify|work|describe"
+    r"|explain|summari[sz]e|outline|search|see)"
+    r"|what|which|who|whom|whose|where|when|how|in which|by which|by what|from where|is|are|does|do"
+    r"|did|has|have|was|were|can|could|would|will"
+    r"|want|need|wish|let|i wonder|i need|i want|i would|we need|we want|everything|if|unless|should)\b"
 )
 _TRIVIAL = words("thanks thank you hello hi hey there good morning")
 MAX_ATOMS = 24
@@ -87,6 +97,8 @@ class _Progress(Record):
     steps: tuple[Step, ...] = ()
     focus: str | None = None
     waiting: tuple[str, ...] = ()
+    background: bool = False
+    wished: bool = False
 
 
 def single(line: str, reader: Reader) -> Plan | None:
@@ -128,6 +140,9 @@ def _steps(line: str, reader: Reader, focus: str | None = None) -> tuple[Step, .
     while at < len(atoms):
         for end in range(min(len(atoms), at + MAX_SPAN), at, -1):
             clause = line[atoms[at][0] : atoms[end - 1][1]]
+            joint = line[atoms[at - 1][1] : atoms[at][0]] if at else ""
+            if _goes_on_telling(clause, joint, state):
+                return None
             ahead = _advance(clause, reader, state, single=end == at + 1)
             if ahead is not None:
                 state, at = ahead, end
@@ -135,6 +150,17 @@ def _steps(line: str, reader: Reader, focus: str | None = None) -> tuple[Step, .
         else:
             return None
     return None if state.waiting or not state.steps else _merged(state.steps)
+
+
+def _goes_on_telling(clause: str, joint: str, state: _Progress) -> bool:
+    """Whether a clause only continues what a statement before it tells or wishes."""
+    if not state.background or state.steps:
+        return False
+    asks = _REQUEST.match(clause)
+    if asks is None:
+        return _FIRST_PERSON.match(clause) is None and _SUBORDINATE.match(clause) is None
+    told = re.search(r"\b(?:then|and)\b", joint)
+    return bool(state.wished and told and ("then" in told[0] or asks["order"]))
 
 
 def _atoms(line: str) -> list[tuple[int, int]]:
@@ -154,7 +180,7 @@ def _advance(clause: str, reader: Reader, state: _Progress, *, single: bool) -> 
     """Return the progress after a clause, or None when it cannot be read."""
     named = reader.mentions(clause)
     if single and state.steps and not state.waiting:
-        again = _same_topic(clause, reader, state.steps[-1])
+        again = same_topic(clause, reader, state.steps[-1])
         if again is not None:
             return _with_step(state, again, reader)
     alone = reader.read(clause, state.focus, implied=False)
@@ -186,11 +212,12 @@ def _with_step(state: _Progress, step: Step, reader: Reader) -> _Progress | None
     return _Progress(steps=(*state.steps, *earlier, step), focus=step.term or state.focus)
 
 
-def _same_topic(clause: str, reader: Reader, last: Step) -> Step | None:
+def same_topic(clause: str, reader: Reader, last: Step) -> Step | None:
     """Read a clause that is a name alone: the topic before, about another entity."""
     if last.term is None or last.values:
         return None
-    for line in (clause, *reader.masks(clause)):
+    text = re.sub(r"\binstead\b", "", clause).strip(" ,;.")
+    for line in (text, *reader.masks(text)):
         match = _BARE.match(reader.folded(line))
         if match:
             return Step(topic=last.topic, term=reader.name(match[1]))
@@ -208,13 +235,15 @@ def _background(clause: str, reader: Reader, state: _Progress, named: list[str])
         and not re.match(r".*?\b(?:want|need|plan|like|intend|wish) to\b", clause)
     ):
         return None
-    if not (personal or _SUBORDINATE.match(clause) or _TAKE_APART.match(clause)):
+    if not (personal or _SUBORDINATE.match(clause) or _TAKE_APART.match(reader.folded(clause))):
         return None
     if not named:
         named = [
             reader.name(mark) for line in reader.masks(clause)[:1] for mark in re.findall(r"«(\d+)»", line)
         ]
-    return structs.replace(state, focus=named[-1] if named else state.focus)
+    return structs.replace(
+        state, focus=named[-1] if named else state.focus, background=True, wished=bool(_WISH.match(clause))
+    )
 
 
 def background_focus(line: str, reader: Reader) -> tuple[str, str | None]:

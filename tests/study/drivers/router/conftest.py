@@ -11,12 +11,22 @@ from study.toolsets.codegraph.graph import load_graph
 from study.toolsets.codegraph.tools import CodeGraphTools
 from tests.support.router import TableTools, World, capability
 
-TOY = Path(__file__).parents[4] / "cases" / "toy"
+CASES = Path(__file__).parents[4] / "cases"
+
+
+def _bundled(name: str) -> World:
+    folder = CASES / name
+    return World(load_registry(folder / "registry.json"), CodeGraphTools(load_graph(folder / "graph.json")))
 
 
 @pytest.fixture(scope="session")
 def toy() -> World:
-    return World(load_registry(TOY / "registry.json"), CodeGraphTools(load_graph(TOY / "graph.json")))
+    return _bundled("toy")
+
+
+@pytest.fixture(scope="session")
+def click_world() -> World:
+    return _bundled("click")
 
 
 @pytest.fixture
