@@ -387,6 +387,7 @@ TOPICS: dict[str, Topic] = {
         r"(?:import )?cycles (?:in|of|among|between) (?:modules of )?<E>",
         r"(?:architecture|import cycles|import graph|import structure|(?:module|package"
         r"|project) (?:structure|layout|overview|map|organisation))",
+        r"(?:structure|layout|organisation|module map)$",
         r"(?:overview|map|layout|structure|organisation|list) of (?:project 's )?(?:modules|project"
         r"|packages)(?: and"
         r" (?:of )?their imports)?",

@@ -27,7 +27,9 @@ def _check(world, request, tools, wanted):
     assert bool(result.proof) != result.refused
 
 
-@pytest.mark.parametrize("request_, tools, wanted", list(_requests("fragment.txt")))
+@pytest.mark.parametrize(
+    "request_, tools, wanted", [*_requests("fragment.txt"), *_requests("fragment_forms.txt")]
+)
 def test_on_the_toy_graph(toy, request_, tools, wanted):
     _check(toy, request_, tools, wanted)
 
