@@ -17,7 +17,7 @@ from study.drivers.router.reading import Reader, Step
 from study.drivers.router.scanning import Scanned, scan
 
 STAMP = "resolver-0.8.0"
-MAX_LENGTH = 2000
+MAX_LENGTH = 800
 """Longer requests are refused unread: the fragment has nothing that takes so many characters."""
 
 _TERSE = re.compile(r"\s*(\S+)(?:\s+(\S+))?\s*")
