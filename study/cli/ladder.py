@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from study.cases import Suite
     from study.grading.rollup import Rollup, RungScore
     from study.grading.rows import Row
     from study.ladder import Measured
 
 SHOWN_FAILURES = 20
+EXPLAINED_SUITE = "bundled:toy"
+"""Whose graph and tools --explain uses unless --cases names others."""
 
 
 @click.command("ladder")
@@ -27,6 +30,7 @@ SHOWN_FAILURES = 20
 @click.option("--only", help="Case ids, separated by commas.")
 @click.option("--ladder", "gated", is_flag=True, help="A rung that fails its gate gates the rungs above it.")
 @click.option("--concurrency", type=int, default=1, show_default=True, help="Worker processes.")
+@click.option("--explain", metavar="REQUEST", help="Measure nothing; show how a request is read and proven.")
 @click.option("--fail-on-gate", is_flag=True, help="Exit with 1 when a gate fails.")
 def command(
     driver: str,
@@ -40,9 +44,13 @@ def command(
     only: str | None,
     gated: bool,
     concurrency: int,
+    explain: str | None,
     fail_on_gate: bool,
 ) -> int:
     """Measure a driver on AGENTBENCH cases; write one product.jsonl.
+
+    With --explain, print instead how the router reads one request with all tools of the suite: parse, plan
+    and proof. The fragment of English is described in docs/english.md.
 
     Exits 0 when it was measured, whatever came of it; 1 for a failed gate with --fail-on-gate.
     """
@@ -50,6 +58,9 @@ def command(
     from study.ladder import LADDER_STAMP, case_source, measure, select_cases
     from study.runs import check_stamp
 
+    if explain is not None:
+        click.echo(_explained(explain, case_source(cases or EXPLAINED_SUITE, registry, graph)[0]))
+        return 0
     if concurrency < 1:
         raise InputError(f"{concurrency} workers", where="--concurrency", allowed="1 or more")
     label = check_stamp(stamp or LADDER_STAMP)
@@ -66,6 +77,20 @@ def command(
     click.echo(f"\nrows: {product}")
     failed = any(not score.gate_pass for score in measured.rollup.rungs)
     return 1 if fail_on_gate and failed else 0
+
+
+def _explained(request: str, suite: Suite) -> str:
+    from study.binding import Binder
+    from study.driver import Context
+    from study.drivers.router.explain import explain
+    from study.errors import InputError
+    from study.toolsets import load_toolset
+
+    if not request.strip():
+        raise InputError("a request without words", where="--explain", allowed="a request in English")
+    toolset = load_toolset(suite.file.toolset, suite, search=Path.cwd())
+    tools = [name for name, capability in suite.registry.items() if capability.read_only]
+    return explain(request, tools, Context(suite.registry, toolset, Binder(suite.registry, tools)))
 
 
 def _write(measured: Measured, label: str, out: Path | None) -> Path:

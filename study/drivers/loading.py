@@ -20,7 +20,9 @@ DRIVERS = Kind(
     group="driver_study.drivers",
     builtin={
         "first-declared": "study.drivers.first_declared:drive",
+        "goal": "study.drivers.goal:drive",
         "refuse-all": "study.drivers.refuse_all:drive",
+        "resolver": "study.drivers.resolver:drive",
         "shim": "study.drivers.shim:drive",
         "stub": "study.drivers.stub:drive",
     },

@@ -51,6 +51,14 @@ def test_shipped_drivers(name, stamp, make_context):
     assert isinstance(loaded.call("x", ["tmct_untested"], make_context(["tmct_untested"])), LoopResult)
 
 
+@pytest.mark.parametrize("name, stamp", [("resolver", "resolver-0.8.0"), ("goal", "goal-0.8.1")])
+def test_shipped_candidates(name, stamp, make_context):
+    loaded = load_driver(name, where="here")
+    assert (loaded.stamp, loaded.floor, loaded.is_async) == (stamp, False, False)
+    assert loaded.source_file.stem == name
+    assert loaded.call("Who uses Shelf?", ["tmct_callers"], make_context(["tmct_callers"])).calls
+
+
 def test_registered_entry_points_are_built_in():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     registered = project["entry-points"][DRIVERS.group]

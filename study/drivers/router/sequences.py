@@ -1,0 +1,273 @@
+"""Sequences of steps, single steps among them."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import structs
+
+from study.drivers.router.lexicon import words
+from study.drivers.router.plans import Plan
+from study.drivers.router.reading import Reader, Step, is_empty_of_request
+from study.records import Record
+
+_SPLIT = re.compile(
+    r"\s*(?:[,;.:?!]\s*)*(?:(?<=\s)(?:and then|then|after that|afterwards|after which|followed by|as"
+    r" well as|along with|together with|plus"
+    r"|and also|and finally|and next|next|finally|lastly|and|but|so|or else|because|before that)(?=\s"
+    r"|$)\s*)+(?:[,:]\s*)*"
+    r"|\s*[,;.:?!]+(?:\s+[,;.:?!]+)*\s*|\s*\bwhile\b\s*"
+)
+_GERUND = {
+    "listing": "list",
+    "showing": "show",
+    "describing": "describe",
+    "giving": "give",
+    "getting": "get",
+    "fetching": "fetch",
+    "finding": "find",
+    "printing": "print",
+    "displaying": "display",
+    "naming": "name",
+    "explaining": "explain",
+    "enumerating": "enumerate",
+    "summarising": "summarise",
+    "reporting": "report",
+    "telling": "tell",
+    "looking": "look",
+    "searching": "search",
+}
+_AFTER = re.compile(rf"^(?:(?:first|please) ,? ?)?after (?P<g>{'|'.join(_GERUND)}) (?P<x>[^,]+) , (?P<y>.+)$")
+_BEFORE = re.compile(rf"^before (?:(?P<g>{'|'.join(_GERUND)})|you) (?P<x>[^,]+) , (?P<y>.+)$")
+_LATE_AFTER = re.compile(rf"^(?P<y>.+?) ,? ?after (?P<g>{'|'.join(_GERUND)}) (?P<x>.+)$")
+_LATE_BEFORE = re.compile(rf"^(?P<y>.+?) ,? ?before (?P<g>{'|'.join(_GERUND)}) (?P<x>.+)$")
+_FIRST_PERSON = re.compile(
+    r"^(?:so |now |well |ok |hi |hello |and |yesterday |today )*(?:i|we) (?:have (?:just |only "
+    r"|recently |already |been )*[a-z]+|am (?:just |about to |going to |thinking (?:of|about)"
+    r" )?[a-z]+|are [a-z]+"
+    r"|was [a-z]+|were [a-z]+|keep [a-z]+|(?:want|need|plan|intend|wish|hope|have|would like|would"
+    r" love|am going|are going|mean|try) to [a-z]+"
+    r"|just [a-z]+|recently [a-z]+|only [a-z]+|must [a-z]+|should [a-z]+|will [a-z]+|might [a-z]+|may"
+    r" [a-z]+|had to [a-z]+|would [a-z]+"
+    r"|changed|edited|touched|broke|refactored|renamed|moved|fixed|found|saw|read|looked|listed"
+    r"|noticed|inherited|wrote|rewrote|heard|came)\b"
+    r"(?!.*\b(?:you|deleted|removed) (?:to|please)\b)"
+)
+_SUBORDINATE = re.compile(
+    r"^(?:before|after|since|as|because|now that|given that|while|in order to|once|when|for|with|if"
+    r"|suppose|supposing|assuming) (?:i|we|my|our)\b"
+    r"|^(?:to|in order to) (?:be able to |safely )?(?:change|understand|review|plan|prepare|refactor"
+    r"|edit|fix|debug|judge|decide|see)\b"
+    r"|^(?:before|while|when|for) (?:changing|editing|touching|refactoring|renaming|deleting|removing"
+    r"|reviewing|reading|altering|moving|modifying)\b"
+)
+_TAKE_APART = re.compile(
+    r"^(?:please )?(?:take|let us take|let us look at|look at|consider|regarding"
+    r"|concerning|about|as for|for) (?:apart )?(?P<e>«\d+»)(?: apart)?(?: for me"
+    r"| for us)?$"
+)
+_WISH = re.compile(
+    r"^(?:so |now |and )*(?:i|we) (?:want|need|plan|would like|intend|wish|order|ask"
+    r"|command) "
+)
+_BARE = re.compile(
+    r"^(?:(?:show|list|give|name|print|me|also|and|or|of|for|to|in|those of|that of|ones of|one of"
+    r"|(?:do )?same (?:for|with|of)|likewise"
+    r" for|both|then"
+    r"|ditto for|with) )*«(\d+)»$"
+)
+_REQUEST = re.compile(
+    r"^(?:(?:so|now|please|then|and|but|only|just|kindly|first|also|really|to me|for me) ,?"
+    r" ?)*(?:(?P<order>show|list|give|get|fetch|print"
+    r"|display|name|enumerate|tell|say|report|return|find|look|determine|identify|work|describe"
+    r"|explain|summari[sz]e|outline|search|see)"
+    r"|what|which|who|whom|whose|where|when|how|in which|by which|by what|from where|is|are|does|do"
+    r"|did|has|have|was|were|can|could|would|will"
+    r"|want|need|wish|let|i wonder|i need|i want|i would|we need|we want|everything|if|unless|should)\b"
+)
+_TRIVIAL = words("thanks thank you hello hi hey there good morning")
+MAX_ATOMS = 24
+MAX_SPAN = 4
+"""How many parts between separators one step may consist of."""
+
+
+class _Progress(Record):
+    """What is known while a request is read from left to right."""
+
+    steps: tuple[Step, ...] = ()
+    focus: str | None = None
+    waiting: tuple[str, ...] = ()
+    background: bool = False
+    wished: bool = False
+
+
+def single(line: str, reader: Reader) -> Plan | None:
+    """Read a request as one step."""
+    step = reader.read(line, implied=False)
+    return None if step is None else Plan(method="single", steps=(step,))
+
+
+def sequence(line: str, reader: Reader) -> Plan | None:
+    """Read a request as steps with background between them."""
+    steps = _ordered(line, reader) or _steps(line, reader)
+    if not steps:
+        return None
+    return Plan(method="single" if len(steps) == 1 else "sequence", steps=steps)
+
+
+def _ordered(line: str, reader: Reader) -> tuple[Step, ...] | None:
+    """Read the forms in which the order of words is not the order of steps, or is told by after or before."""
+    for pattern, first_is_x in ((_AFTER, True), (_BEFORE, False), (_LATE_AFTER, True), (_LATE_BEFORE, False)):
+        match = pattern.match(line.strip(" .?!"))
+        if match is None:
+            continue
+        x_text = f"{_GERUND.get(match['g'] or '', '')} {match['x']}".strip()
+        written = (x_text, match["y"]) if match.start("x") < match.start("y") else (match["y"], x_text)
+        one = _steps(written[0], reader)
+        two = _steps(written[1], reader, one[-1].term if one else None)
+        if one and two:
+            x, y = (one, two) if written[0] == x_text else (two, one)
+            return (*x, *y) if first_is_x else (*y, *x)
+    return None
+
+
+def _steps(line: str, reader: Reader, focus: str | None = None) -> tuple[Step, ...] | None:
+    atoms = _atoms(line)
+    if not atoms or len(atoms) > MAX_ATOMS:
+        return None
+    state = _Progress(focus=focus)
+    at = 0
+    while at < len(atoms):
+        for end in range(min(len(atoms), at + MAX_SPAN), at, -1):
+            clause = line[atoms[at][0] : atoms[end - 1][1]]
+            joint = line[atoms[at - 1][1] : atoms[at][0]] if at else ""
+            if _goes_on_telling(clause, joint, state):
+                return None
+            ahead = _advance(clause, reader, state, single=end == at + 1)
+            if ahead is not None:
+                state, at = ahead, end
+                break
+        else:
+            return None
+    return None if state.waiting or not state.steps else _merged(state.steps)
+
+
+def _goes_on_telling(clause: str, joint: str, state: _Progress) -> bool:
+    """Whether a clause only continues what a statement before it tells or wishes."""
+    if not state.background or state.steps:
+        return False
+    asks = _REQUEST.match(clause)
+    if asks is None:
+        return _FIRST_PERSON.match(clause) is None and _SUBORDINATE.match(clause) is None
+    told = re.search(r"\b(?:then|and)\b", joint)
+    return bool(state.wished and told and ("then" in told[0] or asks["order"]))
+
+
+def _atoms(line: str) -> list[tuple[int, int]]:
+    """Return start and end of the parts between separators."""
+    spans: list[tuple[int, int]] = []
+    start = 0
+    for match in _SPLIT.finditer(line):
+        if line[start : match.start()].strip():
+            spans.append((start, match.start()))
+        start = match.end()
+    if line[start:].strip():
+        spans.append((start, len(line)))
+    return spans
+
+
+def _advance(clause: str, reader: Reader, state: _Progress, *, single: bool) -> _Progress | None:
+    """Return the progress after a clause, or None when it cannot be read."""
+    named = reader.mentions(clause)
+    if single and state.steps and not state.waiting:
+        again = same_topic(clause, reader, state.steps[-1])
+        if again is not None:
+            return _with_step(state, again, reader)
+    alone = reader.read(clause, state.focus, implied=False)
+    if alone is not None:
+        return _with_step(state, alone, reader)
+    if not single:
+        return None
+    background = _background(clause, reader, state, named)
+    if background is not None:
+        return background
+    implied = reader.read(clause, state.focus) if state.focus is not None and not named else None
+    if implied is not None:
+        return _with_step(state, implied, reader)
+    if not named and state.focus is None and not state.steps and reader.read(clause, "?") is not None:
+        return structs.replace(state, waiting=(*state.waiting, clause))
+    return None
+
+
+def _with_step(state: _Progress, step: Step, reader: Reader) -> _Progress | None:
+    """Return the progress with one more step; topics that waited for an entity get it now."""
+    earlier: list[Step] = []
+    for clause in state.waiting:
+        if step.term is None:
+            return None
+        found = reader.read(clause, step.term)
+        if found is None:
+            return None
+        earlier.append(Step(topic=found.topic, term=step.term))
+    return _Progress(steps=(*state.steps, *earlier, step), focus=step.term or state.focus)
+
+
+def same_topic(clause: str, reader: Reader, last: Step) -> Step | None:
+    """Read a clause that is a name alone: the topic before, about another entity."""
+    if last.term is None or last.values:
+        return None
+    text = re.sub(r"\binstead\b", "", clause).strip(" ,;.")
+    for line in (text, *reader.masks(text)):
+        match = _BARE.match(reader.folded(line))
+        if match:
+            return Step(topic=last.topic, term=reader.name(match[1]))
+    return None
+
+
+def _background(clause: str, reader: Reader, state: _Progress, named: list[str]) -> _Progress | None:
+    """Return the progress after a clause that is only read for its entity, or None for any other clause."""
+    if is_empty_of_request(clause, _TRIVIAL):
+        return state
+    personal = _FIRST_PERSON.match(clause)
+    if (
+        personal
+        and _WISH.match(clause)
+        and not re.match(r".*?\b(?:want|need|plan|like|intend|wish) to\b", clause)
+    ):
+        return None
+    if not (personal or _SUBORDINATE.match(clause) or _TAKE_APART.match(reader.folded(clause))):
+        return None
+    if not named:
+        named = [
+            reader.name(mark) for line in reader.masks(clause)[:1] for mark in re.findall(r"«(\d+)»", line)
+        ]
+    return structs.replace(
+        state, focus=named[-1] if named else state.focus, background=True, wished=bool(_WISH.match(clause))
+    )
+
+
+def background_focus(line: str, reader: Reader) -> tuple[str, str | None]:
+    """Return a line without the background before it, and the entity that the background names."""
+    state = _Progress()
+    atoms = _atoms(line)
+    for start, end in atoms[:-1]:
+        clause = line[start:end]
+        ahead = _background(clause, reader, state, reader.mentions(clause))
+        if ahead is None:
+            return (line[start:], state.focus)
+        state = ahead
+    return (line[atoms[-1][0] :], state.focus) if atoms else (line, None)
+
+
+def _merged(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Drop a step that repeats the one before it."""
+    kept: list[Step] = []
+    for step in steps:
+        if not kept or (step.topic, step.term, step.each, step.values) != (
+            kept[-1].topic,
+            kept[-1].term,
+            kept[-1].each,
+            kept[-1].values,
+        ):
+            kept.append(step)
+    return tuple(kept)
