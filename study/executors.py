@@ -8,6 +8,7 @@ import os
 import signal
 import threading
 from collections.abc import Awaitable, Callable, Mapping
+from importlib import import_module
 from signal import ITIMER_REAL, SIGALRM, setitimer
 from time import monotonic, perf_counter, time
 from types import FrameType, MappingProxyType
@@ -26,6 +27,9 @@ from study.registry import Registry
 
 REPORTABLE: frozenset[str] = frozenset({"unparseable", "empty", "transport_error"})
 """Outcomes that a driver may report itself."""
+
+_set_handler: Callable[[int, Any], Any] = getattr(import_module("_signal"), "signal", signal.signal)
+"""The function below ``signal.signal``, which spends several microseconds on enumerations."""
 
 REPORT_LIMIT_BYTES = 16 * 2**20
 REPEAT_ALARM_S = 0.25
@@ -196,7 +200,7 @@ class InProcess:
             config=config,
             seed=seed,
             deadline=monotonic() + self._timeout_s,
-            trace=copy.deepcopy(prepared.trace),
+            trace=copy.deepcopy(prepared.trace) if prepared.trace else (),
         )
         usage = context.usage
         started_at_s = time()
@@ -223,7 +227,7 @@ class InProcess:
         try:
             try:
                 # a driver of an earlier trial may have replaced the handler or the function
-                signal.signal(SIGALRM, self._alarm)
+                _set_handler(SIGALRM, self._alarm)
                 setitimer(ITIMER_REAL, self._timeout_s, REPEAT_ALARM_S)
                 value = driver.call(prepared.case.request, prepared.tools, context)
                 if driver.is_async or hasattr(value, "__await__"):
