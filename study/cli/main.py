@@ -54,7 +54,7 @@ class _Group(click.Group):
 @click.group(
     cls=_Group,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Exit codes: 0 claim met or nothing to claim, 1 not met, 2 bad input, 3 void, 4 inconclusive.",
+    epilog="Exit codes: 0 claim met, 1 not met, 2 bad input, 3 void, 4 inconclusive or a pilot.",
 )
 @click.version_option(package_name="driver-study", prog_name="study")
 def group() -> None:

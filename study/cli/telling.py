@@ -56,7 +56,7 @@ def _notes(environment: dict[str, JSON], deviations: list[dict[str, JSON]]) -> l
 
 
 def exit_code(results: Results) -> int:
-    """Return 0 for a claim that is met or a study without one, 1 not met, 3 void, 4 inconclusive."""
+    """Return 0 for a claim that is met, 1 not met, 3 void, 4 inconclusive (a study without a claim too)."""
     from analysis.verdicts import claim_met
 
     outcome = results.verdict.outcome
