@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from analysis.report import render_report
     from analysis.summary import verify_results
     from analysis.table import read_run
+    from analysis.tidy import read_table
     from analysis.verdicts import decide
 
 _HOMES = {
@@ -21,6 +22,7 @@ _HOMES = {
     "latency_quantiles": "analysis.arms",
     "rates": "analysis.arms",
     "read_run": "analysis.table",
+    "read_table": "analysis.tidy",
     "render_report": "analysis.report",
     "verify_results": "analysis.summary",
 }
@@ -33,6 +35,7 @@ __all__ = [
     "latency_quantiles",
     "rates",
     "read_run",
+    "read_table",
     "render_report",
     "verify_results",
 ]

@@ -2,44 +2,63 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import polars as pl
 
-from analysis import hardfails, latency, proportions
-from analysis.results import ArmSummary, HardFails, LatencySummary
+from analysis import hardfails, proportions, reliability, shares
+from analysis.results import ArmSummary, HardFails, LatencySummary, Reliability, RepeatedPass, Status
+from analysis.study_latency import study_latency
+from analysis.study_latency import timed as timed
 from analysis.table import Groups, RunTable, grouped, score
 from study.errors import InputError, listed
 from study.records import ARMS
 
 SHARES = ("completion", "pass", "result_completion", "timeouts")
 
+MOST_K = 10
+"""Largest k up to which pass^k is told for every k; beyond, that of all repetitions is told beside these."""
 
-def rates(table: RunTable, endpoint: str = "completion", *, level: float = 0.95) -> dict[str, ArmSummary]:
+OUTCOME = "pass"
+"""The grade that repetitions are compared by."""
+
+
+def rates(
+    table: RunTable, endpoint: str = "completion", *, k: int | None = None, level: float = 0.95
+) -> dict[str, ArmSummary]:
     """Return the rate of each arm with its interval, without void pairs.
 
     Parameters
     ----------
     table : RunTable
-    endpoint : {"completion", "pass", "result_completion", "timeouts"}
+    endpoint : {"completion", "pass", "result_completion", "timeouts", "pass_hat_k", "pass_at_k"}
+    k : int, optional
+        Of the last two.
     level : float
         Two-sided confidence level.
 
     Returns
     -------
     dict of str to ArmSummary
-        Tasks weigh equally; empty when every pair is void.
+        Tasks weigh equally, or as the protocol declares; empty when every pair is void.
 
     Raises
     ------
     InputError
-        For another endpoint, and a level outside (0, 1).
+        For another endpoint, a k that it does not take or above the fewest repetitions of a case, and a
+        level outside (0, 1).
     """
-    if endpoint not in SHARES:
-        raise InputError(f"endpoint {endpoint!r}", where="endpoint", allowed=listed(SHARES))
-    kept = table.frame.filter(~pl.col("void_pair")).with_columns(score=score(table.protocol, endpoint))
+    if endpoint not in shares.SHARES:
+        raise InputError(f"endpoint {endpoint!r}", where="endpoint", allowed=listed(shares.SHARES))
+    if (k is not None) != (endpoint in reliability.MEASURES):
+        raise InputError(
+            f"{endpoint} with k = {k!r}", where="k", allowed="k for pass_hat_k and pass_at_k alone"
+        )
+    kept = table.frame.filter(~pl.col("void_pair"))
     if not len(kept):
         return {}
-    groups = grouped(kept, "score")
-    return {arm: rate_summary(groups[arm], level) for arm in ARMS}
+    values = shares.shares(table, kept, endpoint, k)
+    return {arm: shares.arm_summary(values, arm, level) for arm in ARMS}
 
 
 def rate_summary(groups: Groups, level: float) -> ArmSummary:
@@ -53,55 +72,77 @@ def rate_summary(groups: Groups, level: float) -> ArmSummary:
 
 
 def hard_fails(table: RunTable) -> dict[str, HardFails]:
-    """Count the hard fails of each arm over all planned trials, void pairs included."""
+    """Count the hard fails of each arm over all planned trials, void pairs included.
+
+    With a declared intraclass correlation (``gates.hard_fail_icc``) there is a second, closer bound.
+    """
     counted: dict[str, HardFails] = {}
     for arm in ARMS:
         part = table.frame.filter(pl.col("arm") == arm).sort("task_id", "trial")
         codes = part.group_by("task_id", maintain_order=True).agg("hard_fails")["hard_fails"].to_list()
-        counted[arm] = hardfails.summarise_hard_fails(codes)
+        counted[arm] = hardfails.summarise_hard_fails(codes, icc=table.protocol.gates.hard_fail_icc)
     return counted
 
 
-def timed(table: RunTable) -> pl.DataFrame:
-    """Return the trials that count for latency, with ``time_s``; time-outs stand at the limit.
+def repeatability(table: RunTable, *, level: float = 0.95) -> dict[str, Reliability]:
+    """Return how much the outcomes of each arm vary within and between tasks, and pass^k.
 
-    Left out are void pairs and pairs that an interruption split; ``time_s`` is null where nothing was
-    recorded.
+    Parameters
+    ----------
+    table : RunTable
+    level : float
+        Two-sided confidence level of pass^k.
+
+    Returns
+    -------
+    dict of str to Reliability
+        Without void pairs; empty when every pair is void. The trials of a task are those of all its cases.
+        With a single repetition the components are None and the status ``not_identified``: chance within
+        a task cannot be told from what its cases differ by.
     """
-    limit_s = table.protocol.limits.trial_timeout_s
-    ended = pl.col("outcome") == "timeout"
-    return table.frame.filter(~pl.col("void_pair") & ~pl.col("split_pair")).with_columns(
-        ended=ended, time_s=pl.when(ended).then(limit_s).otherwise(pl.col("latency_s"))
+    kept = table.frame.filter(~pl.col("void_pair")).with_columns(score=score(table.protocol, OUTCOME))
+    if not len(kept):
+        return {}
+    groups, repetitions = grouped(kept, "score"), shares.fewest_repetitions(kept)
+    wanted = range(1, min(repetitions, MOST_K) + 1)
+    powers: dict[int, dict[str, ArmSummary]] = {}
+    for k in sorted({*wanted, repetitions}):
+        # a stratum that lost all its tasks leaves no weighted rate, and the variances all the same
+        with contextlib.suppress(InputError):
+            powers[k] = rates(table, "pass_hat_k", k=k, level=level)
+    return {arm: _repeatability(groups[arm], arm, powers, repetitions) for arm in ARMS}
+
+
+def _repeatability(
+    groups: Groups, arm: str, powers: dict[int, dict[str, ArmSummary]], repetitions: int
+) -> Reliability:
+    found = reliability.variance_components(groups.values)
+    told = repetitions > 1
+    status: Status = found.status if told else "not_identified"
+    passes: list[RepeatedPass] = []
+    for k, summaries in powers.items():
+        estimate, interval = summaries[arm].estimate, summaries[arm].interval
+        if estimate is not None and interval is not None:
+            passes.append(RepeatedPass(k=k, estimate=estimate, interval=interval))
+    return Reliability(
+        outcome=OUTCOME,
+        within=found.within if told else None,
+        between=found.between if told else None,
+        icc=found.icc if told else None,
+        design_effect=found.design_effect if told else None,
+        pass_hat_k=tuple(passes),
+        repetitions=repetitions,
+        n_tasks=found.n_tasks,
+        n_trials=found.n_trials,
+        status=status,
+        method=found.method,
     )
 
 
 def latency_quantiles(table: RunTable) -> dict[str, LatencySummary]:
-    """Return the median latency of each arm with its interval; settings come from the protocol.
+    """Return what is told of the latency of each arm; settings come from the protocol.
 
     ``not_recorded`` when any trial that counts has no latency: nothing is left out in silence.
-    See :func:`analysis.latency.quantiles`.
+    See :func:`analysis.study_latency.study_latency`.
     """
-    kept = timed(table)
-    if not len(kept) or kept["time_s"].null_count():
-        return {arm: _not_recorded(kept.filter(pl.col("arm") == arm)) for arm in ARMS}
-    times, flags = grouped(kept, "time_s"), grouped(kept, "ended")
-    settings = table.protocol.analysis
-    return latency.quantiles(
-        times["baseline"].values,
-        times["candidate"].values,
-        censored=(flags["baseline"].values, flags["candidate"].values),
-        resamples=settings.resamples,
-        rng=settings.seed,
-    )
-
-
-def _not_recorded(part: pl.DataFrame) -> LatencySummary:
-    return LatencySummary(
-        n_tasks=part["task_id"].n_unique(),
-        n_trials=len(part),
-        censored=int(part["ended"].sum()),
-        p50_s=None,
-        p50_interval=None,
-        status="not_recorded",
-        method=latency.HARRELL_DAVIS,
-    )
+    return study_latency(table).arms

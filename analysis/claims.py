@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from analysis.formatting import p_text as p_text
 from study.records import Record
 
 _MEETS = {

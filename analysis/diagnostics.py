@@ -8,10 +8,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 import polars as pl
 
-from analysis import formatting, paired
+from analysis import formatting, shares
 from analysis.intervals import FEWEST_TASKS
 from analysis.results import Interval, OrderEffect
-from analysis.table import RunTable, grouped, score
+from analysis.table import RunTable, score
 from analysis.taskvalues import Floats
 from study.endpoints import ENDPOINTS
 from study.records import ARMS
@@ -100,7 +100,7 @@ class VoidCases(NamedTuple):
     n_tasks: int
 
 
-def void_cases(table: RunTable, endpoint_name: str, level: float) -> VoidCases | None:
+def void_cases(table: RunTable, endpoint_name: str, level: float, k: int | None = None) -> VoidCases | None:
     """Return what the void pairs of a run could change.
 
     Parameters
@@ -110,6 +110,8 @@ def void_cases(table: RunTable, endpoint_name: str, level: float) -> VoidCases |
         An endpoint with unit ``proportion``.
     level : float
         Of the intervals.
+    k : int, optional
+        Of ``pass_hat_k`` and ``pass_at_k``.
 
     Returns
     -------
@@ -120,21 +122,24 @@ def void_cases(table: RunTable, endpoint_name: str, level: float) -> VoidCases |
         return None
     gains = "candidate" if ENDPOINTS[endpoint_name].higher_is_better else "baseline"
     wins = pl.col("arm") == gains
-    worst, best = (_void_case(table, endpoint_name, fill, level) for fill in (~wins, wins))
+    cases = [shares.shares(table, table.frame, endpoint_name, k, fill=fill) for fill in (~wins, wins)]
+    worst, best = (VoidCase(shares.contrast(case), shares.interval(case, level)) for case in cases)
     return VoidCases(worst, best, table.frame["task_id"].n_unique())
 
 
-def _void_case(table: RunTable, endpoint_name: str, fill: pl.Expr, level: float) -> VoidCase:
-    filled = pl.when("void_pair").then(fill).otherwise(score(table.protocol, endpoint_name))
-    groups = grouped(table.frame.with_columns(score=filled), "score")
-    baseline, candidate = (groups[arm].values for arm in ARMS)
-    interval = paired.interval(baseline, candidate, level=level)
-    return VoidCase(paired.mean_difference(baseline, candidate), interval)
+def worst_shares(table: RunTable, endpoint_name: str, k: int | None = None) -> shares.Shares | None:
+    """Return the values of a share with every void pair lost by the candidate; None without void pairs."""
+    if not table.frame["void_pair"].any():
+        return None
+    gains = "candidate" if ENDPOINTS[endpoint_name].higher_is_better else "baseline"
+    return shares.shares(table, table.frame, endpoint_name, k, fill=pl.col("arm") != gains)
 
 
-def void_notes(table: RunTable, endpoint_name: str, level: float, bounds: tuple[float, ...]) -> list[str]:
+def void_notes(
+    table: RunTable, endpoint_name: str, level: float, bounds: tuple[float, ...], k: int | None = None
+) -> list[str]:
     """Return remarks on the void pairs, with the estimate when all were lost, and when all were won."""
-    cases = void_cases(table, endpoint_name, level)
+    cases = void_cases(table, endpoint_name, level, k)
     if cases is None:
         return []
     void, kept = (table.frame.filter(part) for part in (pl.col("void_pair"), ~pl.col("void_pair")))

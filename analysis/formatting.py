@@ -27,6 +27,8 @@ NEVER_DECIDES = "few tasks: printed, never decides"
 
 _TASKS_FOR_AN_INTERVAL = 5
 _EXTRA_DIGITS = 6
+_SMALLEST_P = 0.0001
+_MOST_P_PLACES = 12
 _STEADY = Context(prec=12, rounding=ROUND_HALF_UP)
 _WIDE = Context(prec=400, rounding=ROUND_HALF_UP)
 _TIME_UNITS = ((Decimal(1), "s"), (Decimal("1e-3"), "ms"), (Decimal("1e-6"), "µs"), (Decimal("1e-9"), "ns"))
@@ -192,6 +194,17 @@ def duration(value_s: float | None) -> str:
         return f"{whole // 60} min {whole % 60:02d} s"
     minutes = int(_rounded(_decimal(value_s / 60), 0))
     return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def p_text(p: float, alpha: float) -> str:
+    """Return a p-value with four places, or as many more as keep its text on its side of ``alpha``."""
+    if p < min(_SMALLEST_P, alpha):
+        return f"below {_SMALLEST_P}"
+    for places in range(4, _MOST_P_PLACES + 1):
+        text = half_up(p, places)
+        if (float(text) <= alpha) == (p <= alpha):
+            return f"= {text}"
+    return f"just {'below' if p <= alpha else 'above'} {alpha}"
 
 
 def confidence(level: float) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from analysis.intervals import check_level, clopper_pearson_upper
 from analysis.results import HardFails
 from analysis.taskvalues import TrialScores, task_values
+from study.errors import InputError
 
 LEVEL = 0.95
 METHOD = "Clopper-Pearson on tasks"
@@ -46,19 +47,57 @@ def upper_bound(outcomes: TrialScores, *, level: float = LEVEL) -> float:
     return clopper_pearson_upper(math.fsum(shares), len(shares), level)
 
 
-def summarise_hard_fails(codes: Sequence[Sequence[Sequence[str]]]) -> HardFails:
+def effective_trials(n_trials: Sequence[int], icc: float) -> float:
+    r"""Return how many independent trials those of tasks with a given intraclass correlation are worth.
+
+    Parameters
+    ----------
+    n_trials : sequence of int, shape (n_tasks,)
+        Trials of each task.
+    icc : float
+        From 0 to 1.
+
+    Returns
+    -------
+    float
+        :math:`N / (1 + (m - 1) \rho)` with N trials in all and m the mean number of trials of the task in
+        which a trial lies, :math:`\sum n_i^2 / N`; with R trials of every task m is R.
+
+    Raises
+    ------
+    InputError
+        For no tasks, a task without trials, and an icc outside [0, 1].
+
+    Notes
+    -----
+    Kish 1965, Survey Sampling.
+    """
+    if not len(n_trials) or min(n_trials) < 1:
+        raise InputError("a task without trials", where="n_trials", allowed="at least one trial of each task")
+    if not 0 <= icc <= 1:
+        raise InputError(f"icc = {icc!r}", where="icc", allowed="a number from 0 to 1")
+    total = sum(n_trials)
+    size = sum(n * n for n in n_trials) / total
+    return total / (1 + (size - 1) * icc)
+
+
+def summarise_hard_fails(codes: Sequence[Sequence[Sequence[str]]], *, icc: float | None = None) -> HardFails:
     """Count the hard fails of one arm.
 
     Parameters
     ----------
     codes : sequence over tasks of sequences over trials of codes
         The hard-fail codes of each trial; every task has at least one trial.
+    icc : float, optional
+        The intraclass correlation of hard fails as declared before the run.
 
     Returns
     -------
     HardFails
-        ``count`` trials with at least one code, ``by_code`` trials with that code.
+        ``count`` trials with at least one code, ``by_code`` trials with that code. With a declared icc and
+        without an event, ``icc_bound`` is ``1 - (1 - level)^(1 / n_effective)``.
     """
+    worth = None if icc is None or not codes else effective_trials([len(task) for task in codes], icc)
     events = [[float(bool(trial)) for trial in task] for task in codes]
     by_code: dict[str, int] = {}
     for task in codes:
@@ -74,4 +113,7 @@ def summarise_hard_fails(codes: Sequence[Sequence[Sequence[str]]]) -> HardFails:
         upper_bound=upper_bound(events) if events else None,
         level=LEVEL,
         method=METHOD,
+        icc=icc,
+        n_effective=worth,
+        icc_bound=None if worth is None or any(map(any, events)) else 1 - (1 - LEVEL) ** (1 / worth),
     )

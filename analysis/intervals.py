@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import NamedTuple, cast
+from collections.abc import Sequence
 
 import numpy as np
-from scipy import fft, optimize, special
+from scipy import special
 
-from analysis.resampling import generator, resampled_means
-from analysis.results import Interval
+from analysis import tilting
+from analysis.resampling import generator, resampled_means, resampled_moments
+from analysis.results import Interval, Status
+from analysis.sums import Group
 from analysis.taskvalues import Floats
+from analysis.tilting import t_quantile
 from study.errors import InputError, did_you_mean, listed
 
-METHODS = ("tilted", "percentile", "t")
+STUDY_METHODS = ("tilted", "percentile", "t")
+"""The methods that the report of a study shows: the one that decides, and two beside it."""
+
+METHODS = (*STUDY_METHODS, "bca", "studentized")
 """The methods of :func:`task_interval`."""
 
 FEWEST_TASKS = 5
@@ -22,46 +27,6 @@ FEWEST_TASKS = 5
 
 FEW_TASKS = 10
 """Below this many tasks an interval is printed, but never decides."""
-
-PSEUDO_MASS = 0.5
-"""Mass of the pseudo task at each end of the range."""
-
-BINNED_LATTICE = 840
-"""Steps per unit when the values have no common denominator."""
-
-_WINDOW_LOG_TAIL = 45.0  # mass outside the FFT window is below exp(-45) = 3e-20
-_TILT_LIMIT = 700.0  # exp() overflows beyond
-
-
-class _Steps(NamedTuple):
-    """The augmented law of one task on a lattice from the lower end of the range upwards.
-
-    ``step`` is the lattice step; ``nodes`` and ``mass`` are positions above the lower end, and
-    probabilities, after binning; ``values`` and ``weights`` the same before binning; ``total`` is the
-    position of the observed sum, in lattice steps.
-    """
-
-    n_tasks: int
-    width: float
-    step: float
-    nodes: Floats
-    mass: Floats
-    values: Floats
-    weights: Floats
-    total: float
-
-
-class _Law(NamedTuple):
-    """The law of the sum under the tilt ``anchor``, from the observed sum upwards.
-
-    ``excess`` are distances above the observed sum, ``mass`` the probabilities there times the mid-p
-    weight; ``log_moment`` is the cumulant generating function of one task at the anchor.
-    """
-
-    anchor: float
-    log_moment: float
-    excess: Floats
-    mass: Floats
 
 
 def task_interval(
@@ -86,15 +51,16 @@ def task_interval(
         Common denominator of the values; None bins them on 1/840.
     level : float
         Two-sided confidence level, strictly between 0 and 1.
-    method : {"tilted", "percentile", "t"}
+    method : {"tilted", "percentile", "t", "bca", "studentized"}
     resamples, rng
-        Used by ``percentile``.
+        Used by ``percentile``, ``bca`` and ``studentized``.
 
     Returns
     -------
     Interval
-        Below 5 tasks ``refused``; below 10 ``few_tasks``. ``percentile`` and ``t`` are also refused when
-        all tasks are tied: they have no width to give, and none is not an answer.
+        Below 5 tasks ``refused``; below 10 ``few_tasks``. All methods but ``tilted`` are also refused when
+        all tasks are tied: they have no width to give, and none is not an answer. ``bca`` and
+        ``studentized`` are refused as well where the limit would lie beyond the extreme resamples.
 
     Raises
     ------
@@ -110,10 +76,10 @@ def task_interval(
     if len(values) >= FEWEST_TASKS:
         if method == "tilted":
             limits = tilted_limits(values, bounds, denominator, level)
-        elif method == "percentile":
-            limits = percentile_limits(values, level, resamples, rng)
-        else:
+        elif method == "t":
             limits = t_limits(values, level)
+        else:
+            limits = _BOOTSTRAPS[method](values, level, resamples, rng)
     if limits is None:
         return Interval(low=None, high=None, level=level, method=method, status="refused")
     status = "few_tasks" if len(values) < FEW_TASKS else "ok"
@@ -151,20 +117,10 @@ def tilted_limits(
     -----
     The reference law holds mass 1 at each value and 1/2 at each end of the range. It is tilted
     exponentially; T tasks are drawn from it, and a limit is the mean of the tilt under which the observed
-    sum has the mid-p tail Phi(-t), t the quantile of Student's law with T - 1 degrees of freedom. Sources:
-    bootstrap tilting, Efron 1981, Canadian Journal of Statistics 9:139-158; least favourable families,
-    DiCiccio and Romano 1990, International Statistical Review 58:59-76.
-
-    The law of the sum is exact, by FFT; it is computed once, tilted to the observed mean, where the tail
-    that is needed keeps its relative precision. The upper limit is the mirrored lower limit of the mirrored
-    values, so that exchanging arms mirrors the limits to the last bit.
+    sum has the mid-p tail Phi(-t), t the quantile of Student's law with T - 1 degrees of freedom. This is
+    :func:`analysis.tilting.limits` with a single group.
     """
-    quantile = t_quantile(level, len(values) - 1)
-    low, high = bounds
-    lower = low + _lower_offset(_steps(values - low, high - low, denominator), quantile)
-    upper = high - _lower_offset(_steps(high - values, high - low, denominator), quantile)
-    mean = math.fsum(values) / len(values)
-    return max(low, min(lower, mean)), min(high, max(upper, mean))
+    return tilting.limits([Group(values, bounds, denominator)], level)
 
 
 def tilted_p_value(values: Floats, bounds: tuple[float, float], denominator: int | None, at: float) -> float:
@@ -184,17 +140,18 @@ def tilted_p_value(values: Floats, bounds: tuple[float, float], denominator: int
     float
         Student's tail beyond the normal quantile of the mid-p tail.
     """
-    low, high = bounds
-    if not low < at < high:
-        raise InputError(f"the value {at}", where="at", allowed=f"strictly between {low} and {high}")
-    up = _steps(values - low, high - low, denominator)
-    degrees = len(values) - 1
-    if up.total * up.step / up.n_tasks >= at - low:
-        z = -special.ndtri_exp(_log_tail_at(up, at - low))
-        return float(special.stdtr(degrees, -z))
-    down = _steps(high - values, high - low, denominator)
-    z = -special.ndtri_exp(_log_tail_at(down, high - at))
-    return float(special.stdtr(degrees, z))
+    return tilting.p_value([Group(values, bounds, denominator)], at)
+
+
+def strata_status(weights: Sequence[float], n_tasks: Sequence[int]) -> Status:
+    """Return whether an interval over strata may be shown (``few_tasks``) and may decide (``ok``)."""
+    if min(n_tasks) < FEWEST_TASKS:
+        return "refused"
+    total = sum(n_tasks)
+    thin = any(
+        n < FEW_TASKS and weight > n / total + 1e-12 for weight, n in zip(weights, n_tasks, strict=True)
+    )
+    return "few_tasks" if thin or total < FEW_TASKS else "ok"
 
 
 def tied(values: Floats) -> bool:
@@ -212,11 +169,6 @@ def t_limits(values: Floats, level: float) -> tuple[float, float] | None:
     return mean - half, mean + half
 
 
-def t_quantile(level: float, degrees: int) -> float:
-    """Return the upper quantile of Student's law for a two-sided level."""
-    return -float(special.stdtrit(degrees, (1 - level) / 2))
-
-
 def percentile_limits(
     values: Floats, level: float, resamples: int, rng: int | np.random.Generator
 ) -> tuple[float, float] | None:
@@ -232,6 +184,129 @@ def percentile_limits(
     means = resampled_means(values, resamples, source)
     low, high = np.quantile(means, [tail, 1 - tail], method="weibull")
     return float(low), float(high)
+
+
+def bca_limits(
+    values: Floats, level: float, resamples: int, rng: int | np.random.Generator
+) -> tuple[float, float] | None:
+    r"""Return the bias-corrected and accelerated limits of the task bootstrap for the mean.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (n_tasks,)
+        One finite value a task.
+    level : float
+        Two-sided confidence level.
+    resamples : int
+        The adjusted quantiles lie further out than those of the plain percentile limits, so more are needed.
+    rng : int or numpy.random.Generator
+        The resampled means are those of :func:`percentile_limits` with the same generator.
+
+    Returns
+    -------
+    (float, float) or None
+        None when all values are equal, and when an adjusted quantile lies beyond the extreme resamples.
+
+    Raises
+    ------
+    InputError
+        For too few resamples, or a bad generator.
+
+    Notes
+    -----
+    Efron 1987, doi:10.1080/01621459.1987.10478410: the quantiles of the resampled means at
+    :math:`\Phi(z_0 + (z_0 \pm z)/(1 - a (z_0 \pm z)))`, with the acceleration a of the jackknife, for a mean
+    :math:`\sum (x - \bar x)^3 / (6 (\sum (x - \bar x)^2)^{3/2})`. :math:`z_0` is the normal quantile of the
+    share of resampled means below the mean, those equal to it counting one half: on the lattice of counts of
+    passes many are equal.
+    """
+    tail = (1 - level) / 2
+    check_resamples(resamples, tail)
+    source = generator(rng)
+    if tied(values):
+        return None
+    means = resampled_means(values, resamples, source)
+    mean = math.fsum(values) / len(values)
+    near = np.abs(means - mean) <= 1e-12
+    share = (np.count_nonzero((means < mean) & ~near) + np.count_nonzero(near) / 2) / resamples
+    if not 0 < share < 1:
+        return None
+    shift = float(special.ndtri(share))
+    centred = values - mean
+    acceleration = float(np.sum(centred**3) / (6 * np.sum(centred**2) ** 1.5))
+
+    def adjusted(probability: float) -> float:
+        z = shift + float(special.ndtri(probability))
+        return float(special.ndtr(shift + z / (1 - acceleration * z)))
+
+    probabilities = adjusted(tail), adjusted(1 - tail)
+    if any(fewest_resamples(min(p, 1 - p)) > resamples for p in probabilities if 0 < p < 1):
+        return None
+    if not all(0 < p < 1 for p in probabilities):
+        return None
+    low, high = np.quantile(means, probabilities, method="weibull")
+    return float(low), float(high)
+
+
+def studentized_limits(
+    values: Floats, level: float, resamples: int, rng: int | np.random.Generator
+) -> tuple[float, float] | None:
+    r"""Return the limits of the studentized task bootstrap (bootstrap-t) for the mean.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (n_tasks,)
+        One finite value a task.
+    level : float
+        Two-sided confidence level.
+    resamples : int
+    rng : int or numpy.random.Generator
+
+    Returns
+    -------
+    (float, float) or None
+        None when all values are equal, and when resamples without any spread reach into a quantile: they
+        have no studentized mean, so that there is no limit. With few tasks that differ, that is common.
+
+    Raises
+    ------
+    InputError
+        For too few resamples, or a bad generator.
+
+    Notes
+    -----
+    :math:`\bar x - q_{1-\alpha/2} s/\sqrt T` and :math:`\bar x - q_{\alpha/2} s/\sqrt T`, q the quantiles of
+    :math:`(\bar x^* - \bar x) / (s^*/\sqrt T)`; Hall 1988, doi:10.1214/aos/1176350933.
+    """
+    tail = (1 - level) / 2
+    check_resamples(resamples, tail)
+    source = generator(rng)
+    if tied(values):
+        return None
+    means, deviations = resampled_moments(values, resamples, source)
+    mean = math.fsum(values) / len(values)
+    distance = np.where(np.abs(means - mean) <= 1e-12, 0.0, means - mean)
+    flat = deviations <= 1e-12
+    studentized = distance / np.where(flat, 1.0, deviations)
+    studentized[flat & (distance > 0)] = np.inf
+    studentized[flat & (distance < 0)] = -np.inf
+    ordered = np.sort(studentized)
+    position = tail * (resamples + 1)
+    first = math.floor(position) - 1
+    around = [ordered[first], ordered[first + 1], ordered[-1 - first], ordered[-2 - first]]
+    if not np.isfinite(around).all():
+        return None
+    below = around[0] + (position - first - 1) * (around[1] - around[0])
+    above = around[2] + (position - first - 1) * (around[3] - around[2])
+    deviation = float(np.std(values, ddof=1))
+    return mean - float(above) * deviation, mean - float(below) * deviation
+
+
+_BOOTSTRAPS = {
+    "percentile": percentile_limits,
+    "bca": bca_limits,
+    "studentized": studentized_limits,
+}
 
 
 def fewest_resamples(tail: float) -> int:
@@ -257,141 +332,3 @@ def clopper_pearson_upper(events: float, n_tasks: int, level: float) -> float:
     if events == 0:
         return -math.expm1(math.log1p(-level) / n_tasks)
     return float(special.betaincinv(events + 1, n_tasks - events, level))
-
-
-def _steps(offsets: Floats, width: float, denominator: int | None) -> _Steps:
-    """Put the values (distances from the lower end) and the two half pseudo tasks on a lattice."""
-    offsets = np.sort(offsets)
-    per_unit = denominator or BINNED_LATTICE
-    points = round(width * per_unit) + 1
-    position = offsets * per_unit
-    if denominator:
-        index = np.rint(position).astype(np.int64)
-        counts = np.bincount(index, minlength=points).astype(np.float64)
-        total = float(index.sum())
-    else:
-        index = np.floor(position + 1e-6).astype(np.int64)
-        share = np.clip(position - index, 0, 1)
-        share[share < 1e-5] = 0
-        counts = np.bincount(index, 1 - share, points + 1) + np.bincount(index + 1, share, points + 1)
-        counts, total = counts[:points], math.fsum(position)
-    counts[0] += PSEUDO_MASS
-    counts[-1] += PSEUDO_MASS
-    size = len(offsets) + 2 * PSEUDO_MASS
-    used = np.flatnonzero(counts)
-    nodes, mass = used / per_unit, counts[used] / size
-    if denominator:
-        values, weights = nodes, mass
-    else:
-        values = np.concatenate(([0.0], offsets, [width]))
-        weights = np.concatenate(([PSEUDO_MASS], np.ones(len(offsets)), [PSEUDO_MASS])) / size
-    return _Steps(len(offsets), width, 1 / per_unit, nodes, mass, values, weights, total)
-
-
-def _tilted(nodes: Floats, mass: Floats, tilt: float) -> tuple[float, Floats]:
-    """Return the log of the moment generating function, and the tilted probabilities."""
-    exponent = tilt * nodes
-    top = float(exponent.max())
-    scaled = mass * np.exp(exponent - top)
-    moment = float(scaled.sum())
-    return top + math.log(moment), scaled / moment
-
-
-def _tilted_mean(nodes: Floats, mass: Floats, tilt: float) -> float:
-    return float(_tilted(nodes, mass, tilt)[1] @ nodes)
-
-
-def _tilt_for(nodes: Floats, mass: Floats, mean: float, width: float) -> float:
-    """Return the tilt under which one task has a given mean, strictly inside the range."""
-
-    def gap(tilt: float) -> float:
-        return _tilted_mean(nodes, mass, tilt) - mean
-
-    low, high = -1.0 / width, 1.0 / width
-    while gap(low) > 0 and low > -_TILT_LIMIT / width:
-        low *= 2
-    while gap(high) < 0 and high < _TILT_LIMIT / width:
-        high *= 2
-    return _root(gap, low, high)
-
-
-def _root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Solve by secant and inverse quadratic steps, with bisection where they leave the bracket."""
-    left, right = function(low), function(high)
-    if left * right > 0:
-        return low if abs(left) < abs(right) else high
-    return cast(float, optimize.brentq(function, low, high, xtol=1e-15, maxiter=200))
-
-
-def _law(steps: _Steps) -> _Law:
-    """Return the exact law of the sum of all tasks, tilted to the observed mean."""
-    n_tasks, step = steps.n_tasks, steps.step
-    mean = steps.total * step / n_tasks
-    anchor = _tilt_for(steps.nodes, steps.mass, mean, steps.width)
-    log_moment, mass = _tilted(steps.nodes, steps.mass, anchor)
-    variance = float(mass @ (steps.nodes - mean) ** 2)
-    # Bernstein's inequality bounds the mass that a shorter transform would wrap around
-    slack = _WINDOW_LOG_TAIL * steps.width / 3
-    reach = slack + math.sqrt(slack**2 + 2 * _WINDOW_LOG_TAIL * n_tasks * variance)
-    half = math.ceil(reach / step) + 1
-    last = n_tasks * round(steps.width / step)
-    size = cast(int, fft.next_fast_len(min(last + 1, 2 * half + 1), real=True))
-    one = np.zeros(size)
-    np.add.at(one, np.rint(steps.nodes / step).astype(np.int64) % size, mass)
-    law = np.fft.irfft(np.fft.rfft(one) ** n_tasks, size)
-    grid = np.arange(math.floor(steps.total), min(last, math.floor(steps.total) + half) + 1)
-    mass = law[grid % size]
-    mass[mass < 1e-15 * mass.max()] = 0
-    mass *= np.clip((1 + grid - steps.total) / 2, 0, 1)
-    kept = mass > 0
-    excess = (grid[kept].astype(np.float64) - steps.total) * step
-    return _Law(anchor, log_moment, excess, mass[kept])
-
-
-def _log_tail(steps: _Steps, law: _Law, tilt: float) -> float:
-    """Return the log of the mid-p tail beyond the observed sum under a tilt at or below the anchor."""
-    log_moment, _ = _tilted(steps.nodes, steps.mass, tilt)
-    shift = tilt - law.anchor
-    exponent = shift * law.excess
-    top = float(exponent.max())
-    tail = math.log(float(law.mass @ np.exp(exponent - top))) + top
-    observed = steps.total * steps.step
-    return min(0.0, steps.n_tasks * (law.log_moment - log_moment) + shift * observed + tail)
-
-
-def _lower_offset(steps: _Steps, quantile: float) -> float:
-    """Return the lower limit's distance from the lower end of the range."""
-    n_tasks = steps.n_tasks
-    highest = n_tasks * round(steps.width / steps.step)
-    if steps.total <= 0:
-        return 0.0
-    if steps.total >= highest:
-        tail = float(special.ndtr(-quantile))
-        return steps.width * (2 * tail) ** (1 / n_tasks)
-    law = _law(steps)
-
-    def gap(tilt: float) -> float:
-        return float(special.ndtri_exp(_log_tail(steps, law, tilt))) + quantile
-
-    _, mass = _tilted(steps.nodes, steps.mass, law.anchor)
-    mean = float(mass @ steps.nodes)
-    spread = math.sqrt(n_tasks * float(mass @ (steps.nodes - mean) ** 2))
-    if gap(law.anchor) <= 0:
-        return steps.total * steps.step / n_tasks
-    reach = quantile / spread
-    while gap(law.anchor - reach) > 0:
-        reach *= 2
-        if reach > _TILT_LIMIT / steps.width:
-            return 0.0
-    return _tilted_mean(steps.values, steps.weights, _root(gap, law.anchor - reach, law.anchor))
-
-
-def _log_tail_at(steps: _Steps, mean: float) -> float:
-    """Return the log mid-p tail under the tilt with a given mean, at or below the observed mean."""
-    tilt = _tilt_for(steps.values, steps.weights, mean, steps.width)
-    highest = steps.n_tasks * round(steps.width / steps.step)
-    if steps.total >= highest:
-        log_moment, _ = _tilted(steps.nodes, steps.mass, tilt)
-        top = tilt * steps.nodes[-1] + math.log(steps.mass[-1]) - log_moment
-        return math.log(0.5) + steps.n_tasks * float(top)
-    return _log_tail(steps, _law(steps), tilt)

@@ -91,3 +91,33 @@ def resampled_means(
     blocks = task_weights(counts.astype(np.int64), resamples, rng, chunk_cells)
     # summed row by row: a matrix product rounds differently for different block sizes
     return np.concatenate([(block * kinds).sum(axis=1) for block in blocks]) / len(values)
+
+
+def resampled_moments(
+    values: Floats, resamples: int, rng: np.random.Generator, chunk_cells: int = CHUNK_CELLS
+) -> tuple[Floats, Floats]:
+    """Return the mean and the standard deviation of each resample of the tasks.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (n_tasks,)
+        One value a task; at least two.
+    resamples, rng, chunk_cells
+        See :func:`task_weights`. The resamples are those of :func:`resampled_means`.
+
+    Returns
+    -------
+    means, deviations : ndarray of float, shape (resamples,)
+        Deviations with divisor n_tasks - 1; 0 up to rounding for a resample of equal values.
+    """
+    kinds, counts = np.unique(values, return_counts=True)
+    blocks = task_weights(counts.astype(np.int64), resamples, rng, chunk_cells)
+    parts = [_moments(block, kinds, len(values)) for block in blocks]
+    means, deviations = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return means, deviations
+
+
+def _moments(weights: NDArray[np.int64], kinds: Floats, n_tasks: int) -> tuple[Floats, Floats]:
+    means = (weights * kinds).sum(axis=1) / n_tasks
+    squares = (weights * (kinds - means[:, None]) ** 2).sum(axis=1)
+    return means, np.sqrt(squares / (n_tasks - 1))

@@ -11,16 +11,18 @@ import msgspec
 import polars as pl
 
 from analysis import diagnostics
-from analysis.arms import hard_fails, latency_quantiles
+from analysis.arms import hard_fails, repeatability
+from analysis.checkup import diagnose
 from analysis.estimates import estimate
 from analysis.ladder import rung_rows
 from analysis.multiplicity import fixed_sequence
 from analysis.results import Estimate, Results, Verdict
+from analysis.study_latency import study_latency
 from analysis.table import RunTable
 from analysis.usage import summarise_usage
 from analysis.verdicts import claim_met, decide
 from study.digest import JSON, canonical, is_list, is_object, read_json
-from study.protocol import parse_ceiling
+from study.protocol import Protocol, parse_ceiling
 from study.records import ARMS
 
 TOLERANCE = 1e-9
@@ -58,7 +60,7 @@ def summarise(
         All numbers are finite; what could not be computed is None with a status.
     """
     estimates = estimate(table)
-    fails = hard_fails(table)
+    fails, times = hard_fails(table), study_latency(table)
     verdict = decide(table, estimates, fails, void_reasons=void_reasons)
     return Results(
         schema=1,
@@ -73,13 +75,17 @@ def summarise(
         outcomes=diagnostics.outcome_counts(table.frame),
         hard_fails=fails,
         endpoints=_behind_gates(estimates, verdict),
-        latency=latency_quantiles(table),
+        latency=times.arms,
+        latency_contrasts=times.contrasts,
+        shift=times.shift,
         ladder=rung_rows(table),
         usage={arm: summarise_usage(table.frame.filter(pl.col("arm") == arm)) for arm in ARMS},
         order_effect=diagnostics.order_effect(table),
+        diagnostics=diagnose(table),
         missing=_missing(table, estimates),
         deviations=tuple(dict(deviation) for deviation in deviations),
         notes=tuple(notes),
+        reliability=repeatability(table),
     )
 
 
@@ -136,8 +142,23 @@ def _design(table: RunTable) -> dict[str, Any]:
         "trial_timeout_s": protocol.limits.trial_timeout_s,
         "resamples": protocol.analysis.resamples,
         "analysis_seed": protocol.analysis.seed,
+        **_declared_weights(table),
+        **({} if protocol.analysis.multiplicity == "fixed-sequence" else _several_claims(protocol)),
         **{key: table.lock[key] for key in _LOCKED if key in table.lock},
     }
+
+
+def _declared_weights(table: RunTable) -> dict[str, Any]:
+    workload = table.protocol.workload
+    if workload.weights is None:
+        return {}
+    return {"weighting": workload.weighting, "weights": dict(workload.weights)}
+
+
+def _several_claims(protocol: Protocol) -> dict[str, Any]:
+    weights = {e.label: e.weight for e in protocol.endpoints if e.weight is not None}
+    rule = {"multiplicity": protocol.analysis.multiplicity}
+    return {**rule, **({"fallback_weights": weights} if weights else {})}
 
 
 def _missing(table: RunTable, estimates: Sequence[Estimate]) -> dict[str, Any]:
@@ -147,7 +168,8 @@ def _missing(table: RunTable, estimates: Sequence[Estimate]) -> dict[str, Any]:
     primary = next(e for e in estimates if e.role == "primary")
     worst = best = None
     if primary.unit == "proportion":
-        cases = diagnostics.void_cases(table, primary.name, 1 - 2 * (primary.alpha or 0.025))
+        level = 1 - 2 * (primary.alpha or 0.025)
+        cases = diagnostics.void_cases(table, primary.name, level, primary.k)
         worst = primary.estimate if cases is None else cases.worst.estimate
         best = primary.estimate if cases is None else cases.best.estimate
     return {

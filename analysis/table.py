@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -21,6 +22,7 @@ from study.protocol import Protocol
 from study.records import ARMS, HARD_FAIL_CODES, OUTCOMES, Arm, Outcome, Record
 from study.runs import check_manifest, find_run
 from study.schedule import Assignment, schedule_digest
+from study.templates import masker
 from study.usage import FIELDS
 
 ROW_SCHEMA: dict[str, Any] = {
@@ -63,6 +65,12 @@ JOINED_SCHEMA: dict[str, Any] = {
 
 SCORE_COLUMNS = {"completion": "completed", "pass": "passed", "result_completion": "result_completed"}
 
+MOST_MISSING = 0.10
+"""Share of void pairs, or of an arm's trials, above which no claim is decided, whatever was declared."""
+
+ROUNDING = 1e-9
+"""What a product of a share and a count may be off by."""
+
 _PLANNED = ("pair", "position", "task_id", "case_id", "repetition", "arm")
 _CODED = ("hallucinated", "reasons", "result_reasons")
 
@@ -100,7 +108,7 @@ class ProductRow(Record):
 
 
 class RunTable(Record):
-    """A run, ready for the estimators.
+    """A run, or a table from elsewhere, ready for the estimators.
 
     Attributes
     ----------
@@ -111,14 +119,25 @@ class RunTable(Record):
     protocol : Protocol
         As frozen: the only source of settings.
     lock : dict
-        The lock.
-    lock_digest : str
+        The lock; empty for a table from elsewhere.
+    lock_digest : str or None
+        None for a table from elsewhere (:func:`analysis.tidy.read_table`): nothing was locked, no hard
+        fail, order or usage is known, and whatever comes of it is exploratory.
+    refusals : tuple of str
+        Why these rows decide no claim, whatever they show.
+    notes : tuple of str
+        What must be printed beside the results.
+    templates : mapping of str to tuple of str
+        Task id -> its requests with the names in them masked; empty where the requests are not known.
     """
 
     frame: pl.DataFrame
     protocol: Protocol
     lock: dict[str, Any]
-    lock_digest: str
+    lock_digest: str | None
+    refusals: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    templates: Mapping[str, tuple[str, ...]] = {}
 
 
 class Groups(Record):
@@ -175,8 +194,15 @@ def read_run(folder: str | Path) -> RunTable:
         latencies={trial: attempt.latency_s for trial, attempt in finals.items()},
         usage={trial: attempt.usage for trial, attempt in finals.items()},
         split_pairs=state.split_pairs,
+        templates=_templates(frozen),
         where=str(place.product),
     )
+
+
+def _templates(frozen: FrozenRun) -> dict[str, tuple[str, ...]]:
+    """Return the masked requests of each task; the frozen inputs hold no graph, so its labels stay."""
+    mask = masker()
+    return {task: tuple(mask(case) for case in cases) for task, cases in frozen.selection.tasks.items()}
 
 
 def _compare_outcomes(rows: Sequence[JSON], finals: Mapping[int, Attempt], where: str) -> None:
@@ -218,6 +244,7 @@ def build_table(
     latencies: Mapping[int, float],
     usage: Mapping[int, dict[str, Any] | None],
     split_pairs: Collection[str],
+    templates: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
     where: str = "product",
 ) -> RunTable:
     """Join graded rows with the plan and the journal.
@@ -236,6 +263,8 @@ def build_table(
         Trial -> usage ledger as JSON, None when the driver recorded no model call.
     split_pairs : collection of str
         Pairs that an interruption split; left out of latency.
+    templates : mapping
+        Task id -> its masked requests.
     where : str
         The file to name in errors.
 
@@ -264,7 +293,9 @@ def build_table(
         for trial, assignment in sorted(planned.items())
     ]
     frame = pl.DataFrame(records, schema=ROW_SCHEMA | JOINED_SCHEMA)
-    return RunTable(frame=frame, protocol=protocol, lock=lock, lock_digest=lock_digest(lock))
+    return RunTable(
+        frame=frame, protocol=protocol, lock=lock, lock_digest=lock_digest(lock), templates=templates
+    )
 
 
 def score(protocol: Protocol, endpoint_name: str) -> pl.Expr:
@@ -281,7 +312,8 @@ def score(protocol: Protocol, endpoint_name: str) -> pl.Expr:
     if endpoint_name == "timeouts":
         return pl.col("outcome") == "timeout"
     failing = [name for name in OUTCOMES if getattr(protocol.missing, name, None) == "failure"]
-    return pl.col(SCORE_COLUMNS[endpoint_name]) & ~pl.col("outcome").is_in(failing)
+    failed = pl.col("outcome").is_in(failing)
+    return pl.when(failed).then(False).otherwise(pl.col(SCORE_COLUMNS[endpoint_name]))
 
 
 def grouped(frame: pl.DataFrame, column: str) -> dict[str, Groups]:
@@ -300,6 +332,24 @@ def grouped(frame: pl.DataFrame, column: str) -> dict[str, Groups]:
             values=tuple(np.asarray(values, dtype=np.float64) for values in part[column].to_list()),
         )
     return result
+
+
+def by_case(frame: pl.DataFrame, column: str, *, geometric: bool = False) -> pl.DataFrame:
+    """Return one row an arm and case where the cases of a task differ in their number of trials.
+
+    A case then counts by its (geometric) mean, so that cases weigh equally within their task; where
+    all cases of a task have as many trials, single trials do the same and ``frame`` is returned as it is.
+    """
+    sizes = frame.group_by("arm", "task_id", "case_id").len()
+    if (sizes.group_by("arm", "task_id").agg(pl.col("len").n_unique())["len"] <= 1).all():
+        return frame
+    value = pl.col(column).log().mean().exp() if geometric else pl.col(column).mean()
+    return frame.group_by("arm", "task_id", "case_id").agg(value.alias(column), pl.col("repetition").min())
+
+
+def complete_pairs(frame: pl.DataFrame) -> int:
+    """Return how many pairs have a row in both arms."""
+    return int((frame.group_by("pair").agg(pl.col("arm").n_unique())["arm"] == len(ARMS)).sum())
 
 
 def _read_rows(rows: Sequence[JSON], planned: Mapping[int, Assignment], where: str) -> dict[int, ProductRow]:

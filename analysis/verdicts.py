@@ -9,6 +9,7 @@ from analysis.claims import meets, toward_benefit
 from analysis.estimates import REFUSED, ROUNDING, estimate
 from analysis.results import Estimate, HardFails, Verdict, VerdictOutcome
 from analysis.table import RunTable
+from study.errors import InputError
 from study.protocol import parse_ceiling
 from study.records import ARMS
 
@@ -35,7 +36,8 @@ def decide(
     estimates : sequence of Estimate, optional
         As :func:`analysis.estimates.estimate` gives them; computed when left out.
     hard_fails : mapping of arm to HardFails, optional
-        As :func:`analysis.arms.hard_fails` gives them; computed when left out.
+        As :func:`analysis.arms.hard_fails` gives them; computed when left out. An arm without an entry has
+        none recorded, as in a table from elsewhere.
     void_reasons : sequence of str
         What else broke the run (lock, pairing); any makes it void.
 
@@ -48,11 +50,12 @@ def decide(
         tasks and a pilot do so as well.
     """
     found = tuple(estimate(table) if estimates is None else estimates)
-    fails = arms.hard_fails(table) if hard_fails is None else hard_fails
+    if hard_fails is None:
+        hard_fails = {} if table.lock_digest is None else arms.hard_fails(table)
     reasons: list[str] = []
     outcome, sentence = (
         _void(table, void_reasons, reasons)
-        or _hard_fail(fails, reasons)
+        or _hard_fail(hard_fails, reasons)
         or _below_floor(table, reasons)
         or _guardrails(found, reasons)
         or _primary(found, reasons)
@@ -74,6 +77,9 @@ def _void(table: RunTable, void_reasons: Sequence[str], reasons: list[str]) -> E
     n_pairs = table.frame["pair"].n_unique()
     n_void = table.frame.filter("void_pair")["pair"].n_unique()
     reasons.extend(f"integrity: {reason}" for reason in void_reasons)
+    if table.lock_digest is None and not void_reasons:
+        reasons.append("nothing was locked: plan, order and ceiling were not declared (exploratory)")
+        return None
     counted = f"void pairs: {formatting.share(n_void, n_pairs)}, ceiling {formatting.percent(ceiling)}"
     reasons.append(counted)
     if void_reasons:
@@ -86,14 +92,17 @@ def _void(table: RunTable, void_reasons: Sequence[str], reasons: list[str]) -> E
 
 def _hard_fail(fails: Mapping[str, HardFails], reasons: list[str]) -> Ending | None:
     for arm in ARMS:
-        record = fails[arm]
+        record = fails.get(arm)
+        if record is None:
+            reasons.append(f"hard fails of the {arm}: {formatting.NOT_RECORDED}")
+            continue
         codes = ", ".join(f"{code} in {n}" for code, n in record.by_code.items())
         reasons.append(
             f"hard fails of the {arm}: {record.count} of {record.trials} trials, n tasks = {record.n_tasks}"
             + (f" ({codes})" if codes else "")
         )
-    candidate = fails["candidate"]
-    if not candidate.count:
+    candidate = fails.get("candidate")
+    if candidate is None or not candidate.count:
         return None
     reasons.append("a hard fail of the candidate is not paid for by any average")
     return "hard_fail", (
@@ -106,7 +115,11 @@ def _below_floor(table: RunTable, reasons: list[str]) -> Ending | None:
     floor = table.protocol.gates.completion_floor
     if floor is None:
         return None
-    rate = arms.rates(table, "completion")["candidate"].estimate or 0.0
+    try:
+        rate = arms.rates(table, "completion")["candidate"].estimate or 0.0
+    except InputError as error:
+        reasons.append(f"completion of the candidate: not estimated ({error.problem})")
+        return None
     shown, least = formatting.percent(rate, bounds=(floor,)), formatting.percent(floor)
     reasons.append(f"completion of the candidate: {shown}, floor {least}")
     if rate >= floor - ROUNDING:
@@ -123,14 +136,14 @@ def _guardrails(estimates: Sequence[Estimate], reasons: list[str]) -> Ending | N
     reasons.extend(told(e) for e in guardrails)
     failed = [e for e in guardrails if e.outcome == "inferior"]
     if failed:
-        shown = "; ".join(f"{e.name}: {_numbers(e)}" for e in failed)
+        shown = "; ".join(f"{e.label}: {_numbers(e)}" for e in failed)
         return "guardrail_failed", (
             f"A guardrail was shown to be worse in the candidate ({shown}); "
             "the primary claim was not decided."
         )
     unshown = [e for e in guardrails if e.claim is not None and not meets(e.claim, e.outcome)]
     if unshown:
-        names = ", ".join(e.name for e in unshown)
+        names = ", ".join(e.label for e in unshown)
         refusals = _refusals(unshown)
         reasons.extend(refusals)
         if refusals:
@@ -150,7 +163,9 @@ def _primary(estimates: Sequence[Estimate], reasons: list[str]) -> Ending:
     if refusals:
         return "inconclusive", _refused(refusals)
     if primary.claim is None:
-        return "inconclusive", f"Inconclusive: no claim was declared for {primary.name}, so none was decided."
+        return "inconclusive", (
+            f"Inconclusive: no claim was declared for {primary.label}, so none was decided."
+        )
     for outcome in _DECISIVE:
         if outcome == primary.outcome:
             return outcome, _sentence(primary, outcome)
@@ -170,7 +185,7 @@ def told(record: Estimate) -> str:
     claim = formatting.claim(record.claim, record.margin, record.unit, record.margin_text)
     counts = formatting.counts(record.n_tasks, record.n_pairs)
     return (
-        f"{record.role} {record.name} (claim: {claim}): {_numbers(record)}, {counts}: "
+        f"{record.role} {record.label} (claim: {claim}): {_numbers(record)}, {counts}: "
         f"{formatting.outcome(record.outcome)}"
     )
 
@@ -197,7 +212,7 @@ def _shown_sides(primary: Estimate) -> tuple[bool, bool]:
 
 def _sentence(primary: Estimate, outcome: str) -> str:
     """Return what was shown and what was not, in one sentence."""
-    name, margin = primary.name, primary.margin_text
+    name, margin = primary.label, primary.margin_text
     numbers = _numbers(primary)
     shown = {
         "superior": f"The candidate is superior in {name}: {numbers}",

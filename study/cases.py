@@ -46,7 +46,8 @@ class Case(Record, rename="camel", omit_defaults=True):
     floor_expect : dict or None
         Exactly ``{"refuse": true}``: replaces the expectation for drivers stamped ``resolver-``.
     pinned : bool
-        A case that must not break: failing it where the lock records a pass is a hard fail.
+        A case that works and must not break: the lock lists it as passing, and a candidate that fails it has
+        the hard fail ``compatibility-regression``.
     note, compose, overfit_prone
         For people; never graded.
     """
@@ -104,10 +105,11 @@ class Rules(Record):
 
 
 class TaskEntry(Record):
-    """One task of a suite: its split and its cases."""
+    """One task of a suite: its split, its cases and, where tasks are kin, the family that they name."""
 
     split: Split
     cases: tuple[str, ...]
+    family: str | None = None
 
 
 class SuiteFile(Record):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from study.bundled import find_protocol, find_suite, runs_root
@@ -29,11 +30,20 @@ from study.lock import (
 )
 from study.plan import Plan
 from study.product import FrozenRun, final_attempts, grade_attempts, product_differences, read_frozen
-from study.protocol import FEWEST_TASKS, Protocol, minimum_tasks, parse_protocol
+from study.protocol import (
+    FEWEST_FIXED_TRIALS,
+    FEWEST_OF_STRATUM,
+    FEWEST_TASKS,
+    EndpointSpec,
+    Protocol,
+    all_ties_bound,
+    minimum_tasks,
+    parse_protocol,
+)
 from study.records import ARMS, Record
 from study.runs import RunFolder, check_manifest, find_run, write_file
 from study.schedule import build_schedule
-from study.selection import Selection, select
+from study.selection import Selection, select, stratum_sizes
 from study.templates import template_families
 from study.toolsets import load_toolset
 
@@ -163,25 +173,43 @@ def current_lock(declared: Declared, supersedes: str | None = None) -> dict[str,
     )
 
 
-def support_problems(protocol: Protocol, n_tasks: int) -> list[tuple[str, str, str]]:
+def support_problems(
+    protocol: Protocol,
+    n_tasks: int,
+    n_pairs: int | None = None,
+    strata: Mapping[str, int] = MappingProxyType({}),
+) -> list[tuple[str, str, str]]:
     """Return what a design cannot support: ``(place, problem, what would)`` each.
+
+    Parameters
+    ----------
+    protocol : Protocol
+    n_tasks, n_pairs : int
+        What is selected; pairs over all repetitions.
+    strata : mapping
+        Tasks of each stratum that has a declared weight.
 
     Notes
     -----
     Fewer than 10 tasks decide nothing; a non-inferiority or equivalence claim on a proportion needs
-    :func:`study.protocol.minimum_tasks` of its margin; tasks that were open during development support
-    no claim.
+    :func:`study.protocol.minimum_tasks` of its margin, or with declared weights a margin of at least
+    :func:`study.protocol.all_ties_bound`; tasks that were open during development support no claim.
     """
-    found: list[tuple[str, str, str]] = []
+    found = _thin_strata(protocol, strata)
     for n, endpoint in enumerate(protocol.endpoints):
+        place = f"endpoints[{n}]"
+        if endpoint.estimand == "fixed-tasks" and n_pairs is not None:
+            found += _too_few_trials(place, n_tasks, n_pairs)
         if endpoint.claim is None or endpoint.alpha is None:
             continue
-        place = f"endpoints[{n}]"
         if protocol.workload.split != "held-out":
             problem = f"a claim ({endpoint.claim!r}) on the split {protocol.workload.split!r}"
             found.append((place, problem, 'split = "held-out", or no claim: a pilot that prints counts'))
         needed = FEWEST_TASKS
-        if endpoint.margin is not None and ENDPOINTS[endpoint.name].unit == "proportion":
+        share = ENDPOINTS[endpoint.name].unit == "proportion"
+        if strata and share:
+            found += _hidden_loss(endpoint, place, protocol.workload.weights or {}, strata)
+        elif endpoint.margin is not None and share:
             margin = parse_margin(endpoint.margin, endpoint.name, place)
             needed = max(needed, minimum_tasks(margin, endpoint.alpha))
         if n_tasks < needed:
@@ -193,9 +221,52 @@ def support_problems(protocol: Protocol, n_tasks: int) -> list[tuple[str, str, s
     return found
 
 
+def _hidden_loss(
+    endpoint: EndpointSpec, place: str, weights: Mapping[str, float], strata: Mapping[str, int]
+) -> list[tuple[str, str, str]]:
+    """Return the problem of a margin below what tasks in weighted strata can rule out."""
+    if endpoint.margin is None or endpoint.alpha is None:
+        return []
+    names = list(strata)
+    bound = all_ties_bound([weights[h] for h in names], [strata[h] for h in names], endpoint.alpha)
+    if bound <= parse_margin(endpoint.margin, endpoint.name, place):
+        return []
+    heaviest = max(names, key=lambda h: weights[h] / strata[h])
+    problem = (
+        f"a loss of {100 * bound:.2f} pp can go unseen by the tasks of the weighted strata, so that they "
+        f"cannot show {endpoint.label} {endpoint.claim!r} within {endpoint.margin}"
+    )
+    would = f"more tasks where a task weighs most ({heaviest}: {strata[heaviest]} tasks), or a wider margin"
+    return [(place, problem, would)]
+
+
+def _thin_strata(protocol: Protocol, strata: Mapping[str, int]) -> list[tuple[str, str, str]]:
+    """Return the strata that are too small for an interval, or for their weight."""
+    total, weights = sum(strata.values()), protocol.workload.weights or {}
+    claims = any(endpoint.claim for endpoint in protocol.endpoints)
+    found: list[tuple[str, str, str]] = []
+    for name, n in strata.items():
+        place, problem = "workload.weights", f"the stratum {name!r} has {n} tasks"
+        if n < FEWEST_OF_STRATUM:
+            found.append((place, problem, f"at least {FEWEST_OF_STRATUM} tasks in every stratum"))
+        elif claims and n < FEWEST_TASKS and weights[name] > n / total + 1e-12:
+            would = f"at least {FEWEST_TASKS} tasks where a stratum weighs more than its share of the tasks"
+            found.append((place, f"{problem} and the weight {weights[name]:g}", would))
+    return found
+
+
+def _too_few_trials(place: str, n_tasks: int, n_pairs: int) -> list[tuple[str, str, str]]:
+    if n_tasks >= FEWEST_OF_STRATUM and n_pairs >= FEWEST_FIXED_TRIALS:
+        return []
+    problem = f"{n_tasks} tasks with {n_pairs} trials in an arm have no interval for these tasks only"
+    return [(place, problem, f"at least {FEWEST_OF_STRATUM} tasks and {FEWEST_FIXED_TRIALS} trials")]
+
+
 def refuse_unsupported(declared: Declared) -> None:
     """Raise :class:`ProtocolError` when tasks, split or margin cannot support what is claimed."""
-    problems = support_problems(declared.protocol, len(declared.selection.tasks))
+    selection = declared.selection
+    n_pairs = len(selection.pairs) * declared.protocol.design.repetitions
+    problems = support_problems(declared.protocol, len(selection.tasks), n_pairs, stratum_sizes(selection))
     if problems:
         place, problem, would = problems[0]
         raise ProtocolError(problem, code="unsupported", where=f"{declared.path}:{place}", allowed=would)

@@ -26,16 +26,23 @@ class Endpoint(Record):
         The unit that a declared margin must carry.
     supported : bool
         Whether this version computes it.
+    takes_k : bool
+        Whether it is about ``k`` repetitions of a case.
     """
 
     unit: Unit
     higher_is_better: bool
     margin_unit: MarginUnit
     supported: bool = False
+    takes_k: bool = False
 
 
 def _share(*, higher: bool = True, supported: bool = False) -> Endpoint:
     return Endpoint(unit="proportion", higher_is_better=higher, margin_unit="pp", supported=supported)
+
+
+def _repeated() -> Endpoint:
+    return Endpoint(unit="proportion", higher_is_better=True, margin_unit="pp", supported=True, takes_k=True)
 
 
 def _ratio(*, supported: bool = False) -> Endpoint:
@@ -46,19 +53,19 @@ ENDPOINTS: dict[str, Endpoint] = {
     "completion": _share(supported=True),
     "pass": _share(supported=True),
     "result_completion": _share(supported=True),
-    "pass_hat_k": _share(),
-    "pass_at_k": _share(),
+    "pass_hat_k": _repeated(),
+    "pass_at_k": _repeated(),
     "latency_gmr": _ratio(supported=True),
-    "latency_p50": _ratio(),
-    "latency_p90": _ratio(),
-    "latency_p95": _ratio(),
-    "latency_p99": _ratio(),
-    "latency_restricted_mean": Endpoint(unit="s", higher_is_better=False, margin_unit="s"),
+    "latency_p50": _ratio(supported=True),
+    "latency_p90": _ratio(supported=True),
+    "latency_p95": _ratio(supported=True),
+    "latency_p99": _ratio(supported=True),
+    "latency_restricted_mean": Endpoint(unit="s", higher_is_better=False, margin_unit="s", supported=True),
     "timeouts": _share(higher=False, supported=True),
-    "tokens_input": _ratio(),
-    "tokens_output": _ratio(),
-    "tokens_total": _ratio(),
-    "calls": Endpoint(unit="calls", higher_is_better=False, margin_unit="calls"),
+    "tokens_input": _ratio(supported=True),
+    "tokens_output": _ratio(supported=True),
+    "tokens_total": _ratio(supported=True),
+    "calls": Endpoint(unit="calls", higher_is_better=False, margin_unit="calls", supported=True),
 }
 
 SUPPORTED_ENDPOINTS: tuple[str, ...] = tuple(name for name, entry in ENDPOINTS.items() if entry.supported)

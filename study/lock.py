@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from study.cases import Case
 from study.digest import JSON, digest, is_list, is_object, pretty, read_json_file
 from study.errors import LockError
 from study.records import ARMS, Record
@@ -66,10 +67,7 @@ def build_lock(
         "arms": {arm: _identity(drivers[arm]) for arm in ARMS},
         "suites": [_suite_entry(part, graph_digests) for part in selection.suites],
         "cases": {case.id: case.digest for part in selection.suites for case in part.cases},
-        "tasks": {
-            task: {"family": families[task], "cases": [case.id for case in cases]}
-            for task, cases in tasks.items()
-        },
+        "tasks": {task: _task_entry(task, cases, families, selection) for task, cases in tasks.items()},
         "n_tasks": len(tasks),
         "n_families": len({families[task] for task in tasks}),
         "n_cases": sum(len(cases) for cases in tasks.values()),
@@ -79,6 +77,9 @@ def build_lock(
         "sources": dict(sources),
         "grader_version": grader_version,
     }
+    pinned = [case.id for part in selection.suites for case in part.cases if case.pinned]
+    if pinned:
+        lock["pinned"] = pinned
     if supersedes is not None:
         lock["supersedes"] = supersedes
     return lock
@@ -86,6 +87,20 @@ def build_lock(
 
 def _identity(driver: DriverIdentity) -> dict[str, JSON]:
     return {name: getattr(driver, name) for name in DriverIdentity.__struct_fields__}
+
+
+def _task_entry(
+    task: str, cases: Sequence[Case], families: Mapping[str, str], selection: Selection
+) -> dict[str, JSON]:
+    """Return what the lock keeps of a task; what was not declared is absent."""
+    entry: dict[str, JSON] = {"family": families[task], "cases": [case.id for case in cases]}
+    if task in selection.strata:
+        entry["stratum"] = selection.strata[task]
+    for part in selection.suites:
+        declared = part.suite.file.tasks.get(task)
+        if declared is not None and declared.family is not None:
+            entry["task_family"] = f"{part.suite.file.id}/{declared.family}"
+    return entry
 
 
 def _suite_entry(part: Any, graph_digests: Mapping[str, str | None]) -> dict[str, JSON]:

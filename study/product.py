@@ -17,6 +17,10 @@ from study.runs import RunFolder, write_file
 from study.schedule import Assignment, build_schedule
 from study.selection import Selection, select
 
+REGRESSION = "compatibility-regression"
+
+_NOBODYS_FAULT = ("infrastructure", "cancelled")
+
 
 class FrozenRun(Record):
     """What a run folder says was to be run: its lock, and what follows from its inputs."""
@@ -83,7 +87,8 @@ def grade_attempts(frozen: FrozenRun, attempts: Sequence[Attempt]) -> list[dict[
     """Grade a journal's attempts: one row a finished trial, in schedule order.
 
     The row is that of the final attempt. A tool call that an earlier, cancelled attempt made or tried is on
-    record all the same: what is a hallucination in it counts for the trial.
+    record all the same: what is a hallucination in it counts for the trial. A candidate that fails a pinned
+    case has a hard fail of its own, whatever the reason, unless nobody was at fault.
     """
     finals = {attempt.trial: attempt for attempt in attempts if attempt.final}
     earlier: dict[int, list[Attempt]] = {}
@@ -92,6 +97,7 @@ def grade_attempts(frozen: FrozenRun, attempts: Sequence[Attempt]) -> list[dict[
             earlier.setdefault(attempt.trial, []).append(attempt)
     cases = frozen.selection.cases
     tasks = frozen.lock["tasks"]
+    pinned = {*frozen.lock.get("pinned", ())}
     graders = {
         case.id: compile_case(case, part.suite.rules, part.suite.registry) for case, part in cases.values()
     }
@@ -109,6 +115,8 @@ def grade_attempts(frozen: FrozenRun, attempts: Sequence[Attempt]) -> list[dict[
             )
             for cut_off in earlier.get(planned.trial, ()):
                 _add_attempted(row, cut_off, grader(cut_off.produced))
+            if planned.arm == "candidate" and planned.case_id in pinned:
+                _add_regression(row)
             rows.append(row)
     return rows
 
@@ -122,6 +130,12 @@ def _add_attempted(row: dict[str, JSON], attempt: Attempt, grade: Grade) -> None
         row["hard_fails"] = sorted({*row["hard_fails"], *codes})
         row["passed"] = False
         row["failure"] = "hallucination"
+
+
+def _add_regression(row: dict[str, JSON]) -> None:
+    """Add the hard fail of a candidate that fails a case which the lock lists as passing."""
+    if not row["passed"] and row["outcome"] not in _NOBODYS_FAULT:
+        row["hard_fails"] = sorted({*row["hard_fails"], REGRESSION})
 
 
 def _row(planned: Assignment, case: Case, family: str, attempt: Attempt, grade: Grade) -> dict[str, JSON]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,7 +17,9 @@ from study.errors import ProtocolError, did_you_mean, listed
 from study.records import ARMS, RUNGS, Record
 
 Claim = Literal["non-inferior", "superior", "equivalent"]
-Role = Literal["primary", "secondary", "guardrail"]
+Role = Literal["primary", "secondary", "guardrail", "exploratory"]
+Estimand = Literal["new-tasks", "fixed-tasks"]
+Multiplicity = Literal["fixed-sequence", "holm", "fallback"]
 Treatment = Literal["failure", "void-pair"]
 
 LARGEST_CEILING = 10
@@ -24,6 +27,17 @@ LARGEST_CEILING = 10
 
 FEWEST_TASKS = 10
 """Below this many tasks an interval is printed at most, and decides nothing."""
+
+FEWEST_OF_STRATUM = 5
+"""Below this many tasks in a stratum there is no interval over the strata."""
+
+FEWEST_FIXED_TRIALS = 30
+"""Trials of an arm below which there is no interval for these tasks only."""
+
+REPEATABLE = ("completion", "pass", "result_completion", "timeouts")
+"""Endpoints that may be declared for these tasks only (``estimand = "fixed-tasks"``)."""
+
+_SUM = 1e-9
 
 
 class ArmSpec(Record):
@@ -48,12 +62,25 @@ class Change(Record):
 
 
 class Workload(Record):
-    """What is run: suites, split and, optionally, rungs."""
+    """What is run: suites, split and, optionally, rungs; and how its tasks weigh.
+
+    Attributes
+    ----------
+    suites : tuple of str
+    split : {"development", "held-out"}
+    rungs : tuple of str or None
+        All rungs of the suites when left out.
+    weighting : {"equal-tasks", "rungs", "suites"}
+        ``rungs`` and ``suites`` divide the tasks into strata whose declared ``weights`` enter every share.
+    weights : dict of str to float or None
+        Stratum (a rung, or a suite as named here) -> positive weight; the sum is 1 and every stratum named.
+    """
 
     suites: tuple[str, ...]
     split: Literal["development", "held-out"]
     rungs: tuple[str, ...] | None = None
-    weighting: Literal["equal-tasks"] = "equal-tasks"
+    weighting: Literal["equal-tasks", "rungs", "suites"] = "equal-tasks"
+    weights: dict[str, float] | None = None
 
 
 class Design(Record):
@@ -67,7 +94,27 @@ class Design(Record):
 
 
 class EndpointSpec(Record):
-    """One declared endpoint; ``margin`` is text with a unit, ``alpha`` one-sided."""
+    """One declared endpoint.
+
+    Attributes
+    ----------
+    name : str
+        A name of :data:`study.endpoints.ENDPOINTS`.
+    role : {"primary", "secondary", "guardrail", "exploratory"}
+        ``exploratory`` endpoints never change what the others come to; their claims are one Holm family.
+    claim : str or None
+    margin : str or None
+        Text with its unit.
+    alpha : float or None
+        One-sided level of the claim.
+    k : int or None
+        Of ``pass_hat_k`` and ``pass_at_k``: from 1 to the declared repetitions.
+    estimand : {"new-tasks", "fixed-tasks"} or None
+        ``fixed-tasks`` asks about these tasks only, were they repeated without end: a secondary endpoint
+        without a claim, from 2 repetitions. Left out: the population that the tasks stand for.
+    weight : float or None
+        Share of the level in the fallback procedure.
+    """
 
     name: str
     role: Role
@@ -75,13 +122,25 @@ class EndpointSpec(Record):
     margin: str | None = None
     alpha: float | None = None
     k: int | None = None
+    estimand: Estimand | None = None
+    weight: float | None = None
+
+    @property
+    def label(self) -> str:
+        """The name with whatever tells it from other endpoints of the same name."""
+        return endpoint_label(self.name, self.k, self.estimand)
 
 
 class Gates(Record):
-    """What no average pays for: hard fails (always 0), and the floor of the candidate's completion."""
+    """What no average pays for: hard fails (always 0), and the floor of the candidate's completion.
+
+    ``hard_fail_icc`` declares how alike hard fails of one task are (0 to 1), which allows a second, closer
+    bound on their rate; it gates nothing.
+    """
 
     hard_fails: Literal[0] = 0
     completion_floor: float | None = None
+    hard_fail_icc: float | None = None
 
 
 class Missing(Record):
@@ -104,10 +163,16 @@ class Limits(Record):
 
 
 class AnalysisSpec(Record):
-    """Settings of the resampling methods (the deciding interval has none)."""
+    """Settings of the resampling methods (the deciding interval has none), and of several claims.
+
+    ``multiplicity`` says how the secondary claims share the level once the primary claim is met: in declared
+    order up to the first that is not met, by Holm's procedure, or by the fallback procedure with declared
+    weights.
+    """
 
     resamples: int = 10_000
     seed: int = 0
+    multiplicity: Multiplicity = "fixed-sequence"
 
 
 class Protocol(Record):
@@ -131,6 +196,7 @@ _EXAMPLES = {
     "margin": 'text with its unit: "5 pp" for shares, "10 %" for ratios',
     "max_void_pairs": 'a share of pairs with its unit, e.g. "2 %"',
     "alpha": "one-sided, e.g. 0.025",
+    "weights": 'a table such as { "TOOL-1" = 0.4, "TOOL-2" = 0.6 }',
     "tasks": "the number of tasks that the selection yields",
 }
 
@@ -203,6 +269,45 @@ def minimum_tasks(margin: float, alpha: float = 0.025) -> int:
     return math.ceil(math.log(alpha) / math.log1p(-margin))
 
 
+def all_ties_bound(weights: Sequence[float], n_tasks: Sequence[int], alpha: float = 0.025) -> float:
+    r"""Return the smallest loss that tasks in weighted strata can rule out at all.
+
+    Parameters
+    ----------
+    weights : sequence of float, shape (n_strata,)
+        Positive.
+    n_tasks : sequence of int, shape (n_strata,)
+        Tasks of each stratum, at least 1.
+    alpha : float
+        One-sided level.
+
+    Returns
+    -------
+    float
+        :math:`\max \sum_h w_h q_h` over shares :math:`q_h` of tasks that break outright, all unseen with
+        probability :math:`\prod_h (1 - q_h)^{T_h} \ge \alpha`; for one stratum ``1 - alpha**(1 / T)``. A
+        margin below it cannot be shown, as one needs :func:`minimum_tasks` without strata.
+    """
+    # 1 - q_h = min(1, rate T_h / w_h): strata fill up in the order of w_h / T_h, the heaviest tasks first
+    order = sorted(zip(weights, n_tasks, strict=True), key=lambda part: part[1] / part[0])
+    filled, logs = 0, 0.0
+    log_rate = 0.0
+    for n, (weight, tasks) in enumerate(order):
+        filled += tasks
+        logs += tasks * math.log(tasks / weight)
+        log_rate = (math.log(alpha) - logs) / filled
+        if n + 1 == len(order) or log_rate + math.log(order[n + 1][1] / order[n + 1][0]) >= 0:
+            break
+    return math.fsum(-w * math.expm1(min(0.0, log_rate + math.log(t / w))) for w, t in order)
+
+
+def endpoint_label(name: str, k: int | None, estimand: str | None) -> str:
+    """Return an endpoint's name with its ``k`` or its estimand, where it has one that must be told."""
+    if k is not None:
+        return f"{name} (k = {k})"
+    return f"{name} (these tasks only)" if estimand == "fixed-tasks" else name
+
+
 def parse_ceiling(text: str, where: str) -> float:
     """Return the share of pairs that may be void, from text such as ``"2 %"``."""
     number, _, unit = text.strip().partition(" ")
@@ -240,22 +345,22 @@ def check_protocol(protocol: Protocol, where: str) -> None:
     _check_names(protocol, where)
     _check_change(protocol, where)
     _check_design(protocol, where)
+    _check_weights(protocol.workload, where)
     primaries = 0
     for n, endpoint in enumerate(protocol.endpoints):
-        _check_endpoint(endpoint, f"{where}:endpoints[{n}]")
+        _check_endpoint(endpoint, protocol.design.repetitions, f"{where}:endpoints[{n}]")
         primaries += endpoint.role == "primary"
-    names = [(e.name, e.k) for e in protocol.endpoints]
+    names = [e.label for e in protocol.endpoints]
     for n, name in enumerate(names):
         if name in names[:n]:
-            raise ProtocolError(
-                f"the endpoint {name[0]!r} is declared twice", where=f"{where}:endpoints[{n}]"
-            )
+            raise ProtocolError(f"the endpoint {name!r} is declared twice", where=f"{where}:endpoints[{n}]")
     if primaries != 1:
         raise ProtocolError(
             f"{primaries} primary endpoints",
             where=f"{where}:endpoints",
             allowed="exactly one primary endpoint",
         )
+    _check_families(protocol, where)
 
 
 def _check_names(protocol: Protocol, where: str) -> None:
@@ -332,6 +437,11 @@ def _check_design(protocol: Protocol, where: str) -> None:
             where=f"{where}:gates.completion_floor",
             allowed="a share from 0 to 1",
         )
+    icc = protocol.gates.hard_fail_icc
+    if icc is not None and not 0 <= icc <= 1:
+        raise ProtocolError(
+            f"hard_fail_icc = {icc}", where=f"{where}:gates.hard_fail_icc", allowed="a number from 0 to 1"
+        )
     ceiling, place = protocol.missing.max_void_pairs, f"{where}:missing.max_void_pairs"
     if parse_ceiling(ceiling, place) * 100 > LARGEST_CEILING:
         raise ProtocolError(
@@ -339,7 +449,91 @@ def _check_design(protocol: Protocol, where: str) -> None:
         )
 
 
-def _check_endpoint(endpoint: EndpointSpec, where: str) -> None:
+def _check_weights(workload: Workload, where: str) -> None:
+    kind, weights, place = workload.weighting, workload.weights, f"{where}:workload.weights"
+    if kind == "equal-tasks":
+        if weights is not None:
+            raise ProtocolError(
+                "weights beside equal task weights",
+                where=place,
+                next_step='declare weighting = "rungs" or "suites", or drop the weights',
+            )
+        return
+    strata = workload.suites if kind == "suites" else workload.rungs or RUNGS
+    sample = ", ".join(f'"{name}" = ...' for name in strata[:3])
+    allowed = f"one positive number for each of the {kind}, with sum 1: {{ {sample} }}"
+    if not weights:
+        raise ProtocolError(f'weighting = "{kind}" without weights', where=place, allowed=allowed)
+    for name, weight in weights.items():
+        if name not in strata:
+            raise ProtocolError(
+                f"a weight for {name!r}{did_you_mean(name, strata)}", where=place, allowed=listed(strata)
+            )
+        if not 0 < weight <= 1:
+            raise ProtocolError(f"{name} = {weight}", where=f"{place}.{name}", allowed=allowed)
+    named = kind == "suites" or workload.rungs is not None
+    lacking = [name for name in strata if name not in weights] if named else []
+    if lacking:
+        raise ProtocolError(f"{lacking[0]!r} has no weight", where=place, allowed=allowed)
+    total = math.fsum(weights.values())
+    if abs(total - 1) > _SUM:
+        raise ProtocolError(f"the weights have the sum {total:.12g}", where=place, allowed=allowed)
+
+
+def _check_families(protocol: Protocol, where: str) -> None:
+    """Check that the claims of a family can share one level."""
+    rule = protocol.analysis.multiplicity
+    sequence = [(n, e) for n, e in enumerate(protocol.endpoints) if e.claim and e.role == "secondary"]
+    for n, endpoint in enumerate(protocol.endpoints):
+        if endpoint.weight is not None and not (rule == "fallback" and (n, endpoint) in sequence):
+            raise ProtocolError(
+                f"{endpoint.label} has a weight",
+                where=f"{where}:endpoints[{n}].weight",
+                allowed='secondary claims, with analysis.multiplicity = "fallback"',
+            )
+    if rule != "fixed-sequence":
+        if len(sequence) < 2:
+            raise ProtocolError(
+                f'multiplicity = "{rule}" with {len(sequence)} secondary claims',
+                where=f"{where}:analysis.multiplicity",
+                allowed="at least two secondary claims, or the default (fixed-sequence)",
+            )
+        primary = [(n, e) for n, e in enumerate(protocol.endpoints) if e.claim and e.role == "primary"]
+        _check_one_level([*primary, *sequence], where)
+    _check_one_level(
+        [(n, e) for n, e in enumerate(protocol.endpoints) if e.claim and e.role == "exploratory"], where
+    )
+    if rule == "fallback":
+        _check_fallback_weights(sequence, where)
+
+
+def _check_one_level(family: Sequence[tuple[int, EndpointSpec]], where: str) -> None:
+    for n, endpoint in family:
+        if endpoint.alpha != family[0][1].alpha:
+            raise ProtocolError(
+                f"alpha = {endpoint.alpha}",
+                where=f"{where}:endpoints[{n}].alpha",
+                allowed=f"one alpha for all claims that share it ({family[0][1].alpha})",
+            )
+
+
+def _check_fallback_weights(family: Sequence[tuple[int, EndpointSpec]], where: str) -> None:
+    allowed = "a positive number for each secondary claim, with sum 1"
+    for n, endpoint in family:
+        if endpoint.weight is None or not 0 < endpoint.weight <= 1:
+            raise ProtocolError(
+                f"weight = {endpoint.weight}", where=f"{where}:endpoints[{n}].weight", allowed=allowed
+            )
+    total = math.fsum(endpoint.weight or 0.0 for _, endpoint in family)
+    if abs(total - 1) > _SUM:
+        raise ProtocolError(
+            f"the weights of the secondary claims have the sum {total:.12g}",
+            where=f"{where}:endpoints",
+            allowed=allowed,
+        )
+
+
+def _check_endpoint(endpoint: EndpointSpec, repetitions: int, where: str) -> None:
     known = ENDPOINTS.get(endpoint.name)
     offered = [name for name, entry in ENDPOINTS.items() if entry.supported]
     if known is None:
@@ -353,8 +547,9 @@ def _check_endpoint(endpoint: EndpointSpec, where: str) -> None:
             where=f"{where}.name",
             allowed=listed(offered),
         )
-    if endpoint.k is not None:
-        raise ProtocolError(f"{endpoint.name} takes no k", where=f"{where}.k")
+    _check_k(endpoint, takes_k=known.takes_k, repetitions=repetitions, where=where)
+    if endpoint.estimand == "fixed-tasks":
+        _check_fixed_tasks(endpoint, repetitions, where)
     if endpoint.claim is None:
         if endpoint.margin is not None or endpoint.alpha is not None:
             raise ProtocolError(
@@ -368,6 +563,40 @@ def _check_endpoint(endpoint: EndpointSpec, where: str) -> None:
             f"alpha = {endpoint.alpha}", where=f"{where}.alpha", allowed="one-sided, above 0 and at most 0.25"
         )
     _check_margin(endpoint, where)
+
+
+def _check_k(endpoint: EndpointSpec, *, takes_k: bool, repetitions: int, where: str) -> None:
+    if not takes_k:
+        if endpoint.k is not None:
+            raise ProtocolError(f"{endpoint.name} takes no k", where=f"{where}.k")
+        return
+    if endpoint.k is None or not 1 <= endpoint.k <= repetitions:
+        raise ProtocolError(
+            f"{endpoint.name} without k" if endpoint.k is None else f"k = {endpoint.k}",
+            where=f"{where}.k",
+            allowed=f"k from 1 to the declared repetitions ({repetitions}): no more can be known of a case",
+        )
+
+
+def _check_fixed_tasks(endpoint: EndpointSpec, repetitions: int, where: str) -> None:
+    place = f"{where}.estimand"
+    if endpoint.name not in REPEATABLE:
+        raise ProtocolError(
+            f'{endpoint.name} with estimand = "fixed-tasks"', where=place, allowed=listed(REPEATABLE)
+        )
+    if endpoint.role != "secondary" or endpoint.claim is not None:
+        what = f"a {endpoint.role} endpoint" if endpoint.role != "secondary" else "a claim"
+        raise ProtocolError(
+            f'{what} with estimand = "fixed-tasks"',
+            where=place,
+            allowed="a secondary endpoint without a claim: these tasks say nothing about new ones",
+        )
+    if repetitions < 2:
+        raise ProtocolError(
+            f'estimand = "fixed-tasks" with {repetitions} repetition',
+            where=place,
+            allowed="design.repetitions of at least 2: chance is measured between repetitions",
+        )
 
 
 def _check_margin(endpoint: EndpointSpec, where: str) -> None:

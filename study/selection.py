@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
+import msgspec
+
 from study.cases import Case, Suite
-from study.errors import ProtocolError
-from study.protocol import Protocol
+from study.errors import ProtocolError, listed
+from study.protocol import Protocol, Workload
 from study.records import RUNGS, Record
 
 MOST_TRIALS = 1_000_000
@@ -21,9 +24,13 @@ class SuiteSelection(Record):
 
 
 class Selection(Record):
-    """All selected cases, suite by suite."""
+    """All selected cases, suite by suite.
+
+    ``strata`` holds the stratum of each task where the protocol declares weights; else it is empty.
+    """
 
     suites: tuple[SuiteSelection, ...]
+    strata: dict[str, str] = msgspec.field(default_factory=dict[str, str])
 
     @property
     def pairs(self) -> list[tuple[str, str]]:
@@ -61,7 +68,8 @@ def select(protocol: Protocol, suites: Sequence[Suite], where: str) -> Selection
     ------
     ProtocolError
         When nothing is selected, a suite adds nothing, two suites share a task or a case id, or the
-        number of tasks is not the declared one.
+        number of tasks is not the declared one; with declared weights, when a task lies in two strata or a
+        stratum has no weight or no task.
     """
     workload = protocol.workload
     parts = tuple(
@@ -69,7 +77,7 @@ def select(protocol: Protocol, suites: Sequence[Suite], where: str) -> Selection
         for name, suite in zip(workload.suites, suites, strict=True)
     )
     _refuse_shared(parts, where)
-    selection = Selection(suites=parts)
+    selection = Selection(suites=parts, strata=_strata(parts, workload, where))
     n_trials = 2 * len(selection.pairs) * protocol.design.repetitions
     if n_trials > MOST_TRIALS:
         raise ProtocolError(
@@ -101,6 +109,40 @@ def _select_one(
             allowed=f"rungs with cases in that split: {', '.join(present) or 'none'}",
         )
     return SuiteSelection(name=name, suite=suite, cases=cases)
+
+
+def stratum_sizes(selection: Selection) -> dict[str, int]:
+    """Return how many tasks each stratum has; empty without declared weights."""
+    return dict(sorted(Counter(selection.strata.values()).items()))
+
+
+def _strata(parts: Iterable[SuiteSelection], workload: Workload, where: str) -> dict[str, str]:
+    if workload.weighting == "equal-tasks":
+        return {}
+    weights, place = workload.weights or {}, f"{where}:workload.weights"
+    found: dict[str, str] = {}
+    for part in parts:
+        task_of = part.suite.task_of
+        for case in part.cases:
+            task, stratum = task_of[case.id], part.name if workload.weighting == "suites" else case.rung
+            if found.setdefault(task, stratum) != stratum:
+                raise ProtocolError(
+                    f"the task {task!r} has cases on {found[task]!r} and on {stratum!r}",
+                    where=place,
+                    allowed="tasks that lie on one rung each, where rungs have weights",
+                )
+    for stratum in sorted({*found.values()} - {*weights}):
+        raise ProtocolError(
+            f"{stratum!r} has no weight", where=place, allowed=listed(sorted({*found.values()}))
+        )
+    for stratum in weights:
+        if stratum not in found.values():
+            raise ProtocolError(
+                f"{stratum!r} has a weight, but no task",
+                where=place,
+                allowed=listed(sorted({*found.values()})),
+            )
+    return found
 
 
 def _refuse_shared(parts: Iterable[SuiteSelection], where: str) -> None:

@@ -205,7 +205,7 @@ def _line(axes: Axes, record: Interval, y: float, *, color: str, linewidth: floa
 def _names(sheet: Sheet, estimate: Estimate, middle: float) -> None:
     claim = estimate.claim or "descriptive"
     direction = "higher is better" if estimate.higher_is_better else "lower is better"
-    _stack(sheet, EDGE, middle, _LEFT, estimate.name, [f"{estimate.role}: {claim}", direction])
+    _stack(sheet, EDGE, middle, _LEFT, estimate.label, [f"{estimate.role}: {claim}", direction])
 
 
 def _numbers(sheet: Sheet, estimate: Estimate, middle: float) -> None:

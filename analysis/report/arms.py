@@ -8,7 +8,7 @@ from typing import Any
 from analysis import formatting
 from analysis.report import wording
 from analysis.report.blocks import Block, Heading, Paragraph, Table
-from analysis.results import HardFails, LatencySummary, Results, RungRow
+from analysis.results import HardFails, Reliability, Results, RungRow
 from study.records import ARMS, OUTCOMES
 
 
@@ -37,7 +37,54 @@ def _upper_bound(fails: HardFails) -> str:
     how = f"({formatting.confidence(fails.level)} one-sided, {fails.method})"
     if fails.upper_bound is None:
         return f"{formatting.absence('refused', fails.n_tasks)} {how}"
-    return f"{formatting.percent(fails.upper_bound)} {how}"
+    return f"{formatting.percent(fails.upper_bound)} {how}{_closer_bound(fails)}"
+
+
+def _closer_bound(fails: HardFails) -> str:
+    """Return the bound that a declared intraclass correlation allows, where one was declared."""
+    if fails.icc is None or fails.n_effective is None:
+        return ""
+    declared = f"declared ICC {formatting.significant(fails.icc, 2)}"
+    if fails.icc_bound is None:
+        return f"; with events there is none by the {declared}"
+    worth = formatting.significant(fails.n_effective, 3)
+    return f"; {formatting.percent(fails.icc_bound)} if the {declared} holds ({worth} independent trials)"
+
+
+def reliability(results: Results) -> Iterator[Block]:
+    """Yield how outcomes vary from run to run and from task to task; a pilot prints counts only."""
+    if not results.reliability or wording.is_pilot(results):
+        return
+    yield Heading(text="Reliability of repetitions")
+    records = [(arm, results.reliability[arm]) for arm in ARMS if arm in results.reliability]
+    yield Table(
+        caption=f"Variance of '{records[0][1].outcome}' ({records[0][1].method})",
+        headers=("arm", "within tasks", "between tasks", "ICC", "design effect", "n tasks", "trials"),
+        rows=tuple(_variance_row(arm, record) for arm, record in records),
+        right=(1, 2, 3, 4, 5, 6),
+    )
+    yield Table(
+        caption="pass^k: the probability that k repetitions of a case all pass; tasks weigh as declared",
+        headers=("arm", "k", "pass^k", "interval (level, method)", "n tasks"),
+        rows=tuple(row for arm, record in records for row in _pass_rows(arm, record)),
+        right=(1, 2, 4),
+    )
+    if any(record.repetitions == 1 for _, record in records):
+        yield Paragraph(
+            text="One repetition: chance from run to run is not identified, pass^k is known for k = 1 only."
+        )
+
+
+def _variance_row(arm: str, record: Reliability) -> tuple[str, ...]:
+    numbers = (record.within, record.between, record.icc, record.design_effect)
+    shown = ["not identified" if number is None else formatting.significant(number, 3) for number in numbers]
+    return arm, *shown, str(record.n_tasks), str(record.n_trials)
+
+
+def _pass_rows(arm: str, record: Reliability) -> Iterator[tuple[str, ...]]:
+    for entry in record.pass_hat_k:
+        limits = formatting.interval(entry.interval, "proportion", signed=False, n_tasks=record.n_tasks)
+        yield arm, str(entry.k), formatting.percent(entry.estimate), limits, str(record.n_tasks)
 
 
 def outcomes(results: Results) -> Iterator[Block]:
@@ -76,30 +123,6 @@ def _rung_row(row: RungRow, *, pilot: bool) -> tuple[str, ...]:
     counts = [row.completed, row.result_completed, row.hallucinated]
     shares = [f"{n} of {row.total}" if pilot else formatting.share(n, row.total) for n in counts]
     return row.rung, row.arm, str(row.total), str(row.passed), *shares, "pass" if row.gate_pass else "fail"
-
-
-def latency(results: Results) -> Iterator[Block]:
-    """Yield the latency of each arm; a pilot prints how many trials were timed."""
-    yield Heading(text="Latency")
-    pilot = wording.is_pilot(results)
-    rows = [_latency_row(arm, results.latency.get(arm)) for arm in ARMS]
-    headers = ("arm", "n tasks", "trials", "ended at the time limit", "median (level, method)")
-    if pilot:
-        headers, rows = headers[:4], [row[:4] for row in rows]
-    yield Table(caption="Descriptive, per arm", headers=headers, rows=tuple(rows), right=(1, 2, 3))
-
-
-def _latency_row(arm: str, summary: LatencySummary | None) -> tuple[str, ...]:
-    if summary is None:
-        return arm, *[formatting.NOT_RECORDED] * 4
-    counts = (str(summary.n_tasks), str(summary.n_trials), str(summary.censored))
-    if summary.p50_s is None:
-        return arm, *counts, formatting.absence(summary.status, summary.n_tasks)
-    median = formatting.seconds(summary.p50_s)
-    if summary.p50_interval is None:
-        return arm, *counts, f"{median} ({summary.method})"
-    limits = formatting.interval(summary.p50_interval, "s", signed=False, n_tasks=summary.n_tasks)
-    return arm, *counts, f"{median} {limits}"
 
 
 def usage(results: Results) -> Iterator[Block]:

@@ -55,7 +55,7 @@ def _verdict(results: Results) -> tuple[str, str]:
 
 
 def _endpoint(results: Results, estimate: Estimate) -> tuple[str, str]:
-    name = f"{estimate.role}: {estimate.name}"
+    name = f"{estimate.role}: {estimate.label}"
     counted = formatting.counts(estimate.n_tasks, estimate.n_pairs)
     if wording.is_pilot(results):
         return _case(results, name, "skipped", "pilot: counts only", counted)

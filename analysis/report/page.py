@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import chain
 
-from analysis.report import arms, endpoints, opening, provenance, unshown
+from analysis.report import arms, diagnostics, endpoints, latency, opening, provenance, unshown
 from analysis.report.blocks import Page
 from analysis.results import Results
 
@@ -19,11 +19,13 @@ def build(results: Results, figures: Mapping[str, str], paths: Mapping[str, str]
         unshown.unshown(results),
         endpoints.endpoints(results, figures, paths),
         arms.hard_fails(results),
+        arms.reliability(results),
         arms.outcomes(results),
         arms.ladder(results),
-        arms.latency(results),
+        latency.latency(results),
         arms.usage(results),
         arms.order_effect(results),
+        diagnostics.diagnostics(results),
         provenance.missing(results),
         provenance.deviations(results),
         opening.design(results),

@@ -89,10 +89,10 @@ def _primary(results: Results) -> Iterator[str]:
 def _primary_text(results: Results, estimate: Estimate) -> str:
     counts = formatting.counts(estimate.n_tasks, estimate.n_pairs)
     if wording.is_pilot(results):
-        return f"{estimate.name}: {counts} (pilot: counts only)"
+        return f"{estimate.label}: {counts} (pilot: counts only)"
     numbers = f"{wording.contrast(estimate)} {wording.decision_interval(estimate)}"
     claim = f"claim {wording.claim(estimate)}: {formatting.outcome(estimate.outcome)}"
-    return f"{estimate.name} {numbers}, {counts}; {claim}"
+    return f"{estimate.label} {numbers}, {counts}; {claim}"
 
 
 def _hard_fails(results: Results, arm: str) -> str:

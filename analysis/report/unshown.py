@@ -31,7 +31,7 @@ def _use(results: Results) -> Iterator[str]:
 
 
 def _endpoint(estimate: Estimate) -> str | None:
-    name = f"{estimate.name} ({estimate.role})"
+    name = f"{estimate.label} ({estimate.role})"
     claimed = formatting.claim(estimate.claim, estimate.margin, estimate.unit, estimate.margin_text)
     if estimate.claim is None:
         return f"{name}: nothing was claimed; its numbers describe, they decide nothing."

@@ -83,21 +83,31 @@ def _endpoints(declared: Declared) -> list[str]:
         claim = endpoint.claim or "no claim"
         margin = f" within {endpoint.margin}" if endpoint.margin else ""
         alpha = f", one-sided alpha {endpoint.alpha:g}" if endpoint.alpha else ""
-        lines.append(f"{endpoint.role}: {endpoint.name}, {claim}{margin}{alpha}")
+        lines.append(f"{endpoint.role}: {endpoint.label}, {claim}{margin}{alpha}")
+    weights, rule = declared.protocol.workload.weights, declared.protocol.analysis.multiplicity
+    if weights is not None:
+        lines.append("weights of shares: " + ", ".join(f"{name} = {w:g}" for name, w in weights.items()))
+    if rule != "fixed-sequence":
+        lines.append(f"several claims: {rule}")
     return lines
 
 
 def _resolution(declared: Declared) -> list[str]:
     """Say how much the design leaves open in the best case, per declared level."""
     from analysis.formatting import points
-    from analysis.paired import interval
+    from analysis.paired import interval, stratified_interval
+    from study.selection import stratum_sizes
 
-    n_tasks = len(declared.selection.tasks)
+    n_tasks, sizes = len(declared.selection.tasks), stratum_sizes(declared.selection)
+    weights = declared.protocol.workload.weights
     alphas = sorted({e.alpha for e in declared.protocol.endpoints if e.alpha is not None})
     lines: list[str] = []
     for alpha in alphas:
         tied = [[0.0]] * n_tasks
         best = interval(tied, tied, level=1 - 2 * alpha)
+        if weights is not None:
+            ties = [([[0.0]] * n, [[0.0]] * n) for n in sizes.values()]
+            best = stratified_interval(ties, [weights[name] for name in sizes], level=1 - 2 * alpha)
         if best.low is not None:
             told = points(best.low), points(best.high)
             lines.append(

@@ -19,6 +19,7 @@ COMMANDS = {
     "grade": ("grade", "Grade a run again from its journal and compare."),
     "verify": ("verify", "Derive everything in a run folder again and compare."),
     "report": ("report", "Tell a run's results."),
+    "compare": ("compare", "Compare two arms in a table of trials from elsewhere."),
     "ladder": ("ladder", "Measure one driver on the rungs of AGENTBENCH."),
     "graph": ("graph", "Build a code graph from Python source."),
 }

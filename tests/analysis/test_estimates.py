@@ -142,7 +142,7 @@ def test_superiority_needs_no_minimum_for_a_margin():
     assert one(trial=failing("baseline", first(9)), tasks=12, endpoints=declared).outcome == "superior"
 
 
-@pytest.mark.parametrize("name", ["pass_hat_k", "latency_p95", "calls", "tokens_total", "completions"])
+@pytest.mark.parametrize("name", ["latency_p42", "tokens_cached", "completions"])
 def test_endpoints_that_are_not_offered_are_refused_by_name(name):
     table = make_table(tasks=12)
     spec = table.protocol.endpoints[0]
@@ -324,7 +324,8 @@ def test_time_outs_stand_at_the_limit():
     found = latency_endpoint(trial=script, latency=varied)
     same = latency_endpoint(trial=script, latency=lambda p: 99.0 if p.trial == 3 else varied(p))
     assert found.estimate == same.estimate
-    assert found.diagnostics[0].startswith("time-outs, entered at the limit of 5.00 s: 1 trials")
+    told = "time-outs, entered at the limit of 5.00 s: 1 trials"
+    assert any(note.startswith(told) for note in found.diagnostics)
 
 
 def test_split_pairs_leave_latency_alone():

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import special, stats
 
-from analysis.intervals import BINNED_LATTICE, tilted_limits, tilted_p_value
+from analysis.intervals import tilted_limits, tilted_p_value
 from analysis.paired import interval, p_value
+from analysis.sums import BINNED_LATTICE
 from study.errors import InputError
 
 BOTH = (-1.0, 1.0)
@@ -305,7 +306,7 @@ def test_the_short_transform_loses_nothing(monkeypatch):
     rng = np.random.default_rng(3)
     differences = (rng.binomial(10, 0.95, 400) - rng.binomial(10, 0.95, 400)) / 10
     short = tilted_limits(differences, BOTH, 10, 0.95)
-    monkeypatch.setattr("analysis.intervals._WINDOW_LOG_TAIL", 1e9)
+    monkeypatch.setattr("analysis.sums._WINDOW_LOG_TAIL", 1e9)
     assert short == pytest.approx(tilted_limits(differences, BOTH, 10, 0.95), abs=1e-13)
 
 

@@ -38,6 +38,7 @@ ANALYSIS = [
     "latency_quantiles",
     "rates",
     "read_run",
+    "read_table",
     "render_report",
     "verify_results",
 ]

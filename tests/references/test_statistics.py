@@ -1,8 +1,9 @@
 """The estimators on real data, against values computed by other software and published ones.
 
-Each test names the reference values that it covers; the last one checks that none is left over. Tolerances:
-values printed with 11 digits agree to 1e-9 relative; published ones to their last printed digit; a bootstrap
-limit of counts sits on a lattice, so that one lattice step and 4 Monte Carlo standard errors are allowed.
+Each test names the reference values that it covers; `test_reference_values.py` accounts for all others.
+Tolerances: values printed with 11 digits agree to 1e-9 relative; published ones to their last printed digit;
+a bootstrap limit of counts sits on a lattice, so that one lattice step and 4 Monte Carlo standard errors are
+allowed.
 """
 
 from __future__ import annotations
@@ -236,7 +237,7 @@ def test_clopper_pearson_from_exact_odds_ratios():
         assert found == pytest.approx(tuple(value(number)), rel=1e-8)
 
 
-def test_every_stored_value_is_checked():
+def test_stored_values_are_finite_and_these_exist():
     covered = set().union(*COVERED.values())
-    assert covered == set(VALUES)
+    assert covered < set(VALUES)  # the others are in test_reference_values.py
     assert all(math.isfinite(x) for entry in VALUES.values() for x in np.ravel(entry["value"]))

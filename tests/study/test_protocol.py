@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
+from analysis import tilting
 from study.errors import ProtocolError
-from study.protocol import arm_difference, load_protocol, minimum_tasks, parse_ceiling, parse_protocol
+from study.protocol import (
+    all_ties_bound,
+    arm_difference,
+    load_protocol,
+    minimum_tasks,
+    parse_ceiling,
+    parse_protocol,
+)
 
 GOOD = """\
 schema = 1
@@ -37,6 +47,8 @@ alpha = 0.025
 [limits]
 trial_timeout_s = 20
 """
+SPLIT = 'split = "held-out"'
+WEIGHTED = f'{SPLIT}\nweighting = "rungs"'
 
 
 def parse(old="", new=""):
@@ -71,7 +83,49 @@ def test_a_good_protocol_and_its_absent_sections():
         ("alpha = 0.025", "alpha = nan", "endpoints[0].alpha", ["nan"]),
         ("alpha = 0.025\n", "", "endpoints[0].alpha", ["alpha"]),
         ('name = "completion"', 'name = "completeness"', "endpoints[0].name", ["completion"]),
-        ('name = "completion"', 'name = "latency_p99"', "endpoints[0].name", ["not offered"]),
+        ('name = "completion"', 'name = "pass_hat_k"', "endpoints[0].k", ["without k", "(1)"]),
+        ('name = "completion"', 'name = "pass_at_k"\nk = 2', "endpoints[0].k", ["k = 2", "(1)"]),
+        ('name = "completion"', 'name = "pass_hat_k"\nk = 0', "endpoints[0].k", ["k = 0"]),
+        ('name = "completion"', 'name = "completion"\nk = 1', "endpoints[0].k", ["takes no k"]),
+        (
+            'role = "primary"',
+            'role = "primary"\nestimand = "these"',
+            "endpoints[0].estimand",
+            ["fixed-tasks"],
+        ),
+        (
+            'role = "primary"',
+            'role = "primary"\nestimand = "fixed-tasks"',
+            "endpoints[0].estimand",
+            ["a primary endpoint", "without a claim"],
+        ),
+        ('role = "primary"', 'role = "primary"\nweight = 1.0', "endpoints[0].weight", ["fallback"]),
+        ("[limits]", "[gates]\nhard_fail_icc = 1.5\n[limits]", "gates.hard_fail_icc", ["from 0 to 1"]),
+        ("[limits]", '[analysis]\nmultiplicity = "bonferroni"\n[limits]', "analysis.multiplicity", ["holm"]),
+        (
+            "[limits]",
+            '[analysis]\nmultiplicity = "holm"\n[limits]',
+            "analysis.multiplicity",
+            ["0 secondary claims", "at least two"],
+        ),
+        (SPLIT, f'{SPLIT}\nweighting = "rung"', "workload.weighting", ["'rungs'", "'suites'"]),
+        (SPLIT, f'{SPLIT}\nweighting = "rungs"', "workload.weights", ["without weights"]),
+        (SPLIT, f"{SPLIT}\nweights = {{ TOOL-1 = 1.0 }}", "workload.weights", ["equal task weights"]),
+        (SPLIT, f"{WEIGHTED}\nweights = {{ TOOL-11 = 1.0 }}", "workload.weights", ["did you mean 'TOOL-1'"]),
+        (SPLIT, f"{WEIGHTED}\nweights = {{ TOOL-1 = 1.0, TOOL-2 = 0 }}", "workload.weights.TOOL-2", ["= 0"]),
+        (SPLIT, f"{WEIGHTED}\nweights = {{ TOOL-1 = 0.5, TOOL-2 = 0.4 }}", "workload.weights", ["0.9"]),
+        (
+            SPLIT,
+            f'rungs = ["TOOL-1", "TOOL-2"]\n{WEIGHTED}\nweights = {{ TOOL-1 = 1.0 }}',
+            "workload.weights",
+            ["'TOOL-2' has no weight"],
+        ),
+        (
+            SPLIT,
+            f'{SPLIT}\nweighting = "suites"\nweights = {{ click = 1.0 }}',
+            "workload.weights",
+            ["'click'", "cases/click"],
+        ),
         ('role = "primary"', 'role = "secondary"', "endpoints", ["0 primary"]),
         ('role = "primary"', 'role = "main"', "endpoints[0].role", ["main"]),
         ("tasks = 80", "tasks = 0", "design.tasks", ["at least 1"]),
@@ -121,6 +175,131 @@ def test_a_second_primary_and_a_double_endpoint_are_refused():
         parse("[limits]", again.format("pass", "primary"))
     with pytest.raises(ProtocolError, match="declared twice"):
         parse("[limits]", again.format("completion", "secondary"))
+
+
+SECONDARY = """\
+[[endpoints]]
+name = "{}"
+role = "{}"
+claim = "superior"
+alpha = {}
+{}
+"""
+
+
+def with_claims(*claims, rule="holm", repetitions=3, extra=""):
+    text = GOOD.replace("repetitions = 1", f"repetitions = {repetitions}")
+    declared = "".join(SECONDARY.format(*claim) for claim in claims)
+    analysis = f'[analysis]\nmultiplicity = "{rule}"\n[limits]'
+    return parse_protocol(text.replace("[limits]", f"{declared}{extra}{analysis}").encode(), "p.toml")[0]
+
+
+def test_several_claims_share_a_level_by_the_declared_rule():
+    holm = with_claims(("pass", "secondary", 0.025, ""), ("timeouts", "secondary", 0.025, ""))
+    assert holm.analysis.multiplicity == "holm"
+    weighted = with_claims(
+        ("pass", "secondary", 0.025, "weight = 0.75"),
+        ("pass_hat_k", "secondary", 0.025, "k = 2\nweight = 0.25"),
+        ("pass_hat_k", "exploratory", 0.05, "k = 3"),
+        rule="fallback",
+    )
+    assert [e.weight for e in weighted.endpoints] == [None, 0.75, 0.25, None]
+    assert [e.label for e in weighted.endpoints][2:] == ["pass_hat_k (k = 2)", "pass_hat_k (k = 3)"]
+
+
+@pytest.mark.parametrize(
+    "claims, rule, where, words",
+    [
+        ([("pass", "secondary", 0.025, "")], "holm", "analysis.multiplicity", "1 secondary"),
+        (
+            [("pass", "secondary", 0.025, ""), ("timeouts", "secondary", 0.05, "")],
+            "holm",
+            "endpoints[2].alpha",
+            r"one alpha .* \(0.025\)",
+        ),
+        (
+            [("pass", "exploratory", 0.025, ""), ("timeouts", "exploratory", 0.05, "")],
+            "fixed-sequence",
+            "endpoints[2].alpha",
+            "one alpha",
+        ),
+        (
+            [("pass", "secondary", 0.025, "weight = 0.5"), ("timeouts", "secondary", 0.025, "")],
+            "fallback",
+            "endpoints[2].weight",
+            "weight = None",
+        ),
+        (
+            [("pass", "secondary", 0.025, "weight = 0.5"), ("timeouts", "secondary", 0.025, "weight = 0.4")],
+            "fallback",
+            "endpoints",
+            "sum 0.9",
+        ),
+        (
+            [("pass", "secondary", 0.025, "weight = 0.5"), ("timeouts", "secondary", 0.025, "")],
+            "holm",
+            "endpoints[1].weight",
+            "has a weight",
+        ),
+        (
+            [("pass_hat_k", "secondary", 0.025, "k = 2"), ("pass_hat_k", "secondary", 0.025, "k = 2")],
+            "holm",
+            "endpoints[2]",
+            "declared twice",
+        ),
+        (
+            [("pass", "secondary", 0.025, 'estimand = "fixed-tasks"')],
+            "fixed-sequence",
+            "endpoints[1].estimand",
+            "a claim with",
+        ),
+    ],
+)
+def test_claims_that_cannot_share_a_level_are_refused(claims, rule, where, words):
+    with pytest.raises(ProtocolError) as caught:
+        with_claims(*claims, rule=rule)
+    assert caught.value.where == f"p.toml:{where}"
+    assert re.search(words, str(caught.value))
+
+
+FIXED = '[[endpoints]]\nname = "{}"\nrole = "secondary"\nestimand = "fixed-tasks"\n{}'
+
+
+def test_these_tasks_only_is_a_secondary_endpoint_from_two_repetitions():
+    protocol = with_claims(rule="fixed-sequence", extra=FIXED.format("completion", ""))
+    assert [e.label for e in protocol.endpoints] == ["completion", "completion (these tasks only)"]
+    with pytest.raises(ProtocolError, match="1 repetition"):
+        with_claims(rule="fixed-sequence", repetitions=1, extra=FIXED.format("completion", ""))
+    with pytest.raises(ProtocolError, match="pass_hat_k with estimand"):
+        with_claims(rule="fixed-sequence", extra=FIXED.format("pass_hat_k", "k = 2\n"))
+
+
+def test_weights_are_read_as_declared():
+    protocol, written = parse(SPLIT, f"{WEIGHTED}\nweights = {{ TOOL-1 = 0.25, TOOL-2 = 0.75 }}")
+    assert protocol.workload.weights == {"TOOL-1": 0.25, "TOOL-2": 0.75}
+    assert "weights" not in parse()[1]["workload"]
+    assert written["workload"]["weighting"] == "rungs"
+
+
+@pytest.mark.parametrize(
+    "weights, tasks, bound",
+    [
+        ((1 / 3, 1 / 3, 1 / 3), (10, 10, 10), 0.1157),
+        ((0.2, 0.3, 0.5), (10, 20, 50), 0.0620),
+        ((0.5, 0.3, 0.2), (10, 20, 50), 0.1542),
+        ((0.25,) * 4, (20,) * 4, 0.0451),
+        ((0.125,) * 8, (10,) * 8, 0.0451),
+        ((0.5, 0.5), (10, 200), 0.1542),
+        ((0.5, 0.3, 0.2), (50, 50, 50), 0.0356),
+    ],
+)
+def test_the_loss_that_weighted_strata_can_hide(weights, tasks, bound):
+    assert all_ties_bound(weights, tasks) == pytest.approx(bound, abs=5e-5)
+    for alpha in (0.025, 0.001, 0.2):
+        assert all_ties_bound(weights, tasks, alpha) == pytest.approx(
+            tilting.all_ties_bound(weights, tasks, alpha), abs=1e-9
+        )
+    assert all_ties_bound((1.0,), (36,)) == pytest.approx(1 - 0.025 ** (1 / 36), rel=1e-12)
 
 
 def test_the_difference_of_the_arms_is_found_at_its_path():

@@ -89,9 +89,13 @@ def make_table(
     usage: Callable[[Assignment], dict[str, Any] | None] = lambda planned: None,
     split_pairs: Collection[str] = (),
     arrange: Callable[[list[dict[str, Any]]], list[dict[str, Any]]] = lambda rows: rows,
+    entry: Callable[[str], dict[str, Any]] = lambda task: {},
     **protocol: Any,
 ) -> RunTable:
-    """Build a table: ``trial(assignment)`` returns the fields of its row that differ from a passed one."""
+    """Build a table: ``trial(assignment)`` returns the fields of its row that differ from a passed one.
+
+    ``entry(task)`` returns what the lock keeps of a task: its stratum, its declared family.
+    """
     written = written_protocol(**protocol)
     parsed, schedule = plan(written, cases)
     rows = arrange([product_row(planned, **(trial(planned) or {})) for planned in schedule])
@@ -103,6 +107,7 @@ def make_table(
             arm: {"driver": entry["driver"], "stamp": f"{arm}-1", "floor": False, "config": {}}
             for arm, entry in written["arms"].items()
         },
+        "tasks": {planned.task_id: entry(planned.task_id) for planned in schedule},
         "schedule_digest": schedule_digest(schedule),
         "grader_version": "1",
     }

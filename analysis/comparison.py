@@ -1,0 +1,113 @@
+"""All results of a tidy table as one record, marked exploratory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from analysis import diagnostics
+from analysis.checkup import diagnose
+from analysis.estimates import estimate
+from analysis.results import Estimate, OrderEffect, Results
+from analysis.study_latency import StudyLatency, study_latency
+from analysis.table import RunTable, complete_pairs
+from analysis.verdicts import decide
+from study.records import ARMS
+
+EXPLORATORY = "exploratory"
+
+
+def compare(table: RunTable) -> Results:
+    """Compute everything that can be told of a table from elsewhere.
+
+    Parameters
+    ----------
+    table : RunTable
+        As :func:`analysis.tidy.read_table` returns it.
+
+    Returns
+    -------
+    Results
+        By the same estimators and rules as a run's (:func:`analysis.summary.summarise`). ``declared`` is
+        ``"exploratory"``; hard fails, outcomes, usage, ladder and order are absent: a table tells nothing
+        of them.
+    """
+    estimates = estimate(table)
+    timed = any(found.name == "latency_gmr" for found in estimates)
+    times = study_latency(table) if timed else StudyLatency({}, (), ())
+    return Results(
+        schema=1,
+        study=table.protocol.id,
+        question=table.protocol.question,
+        lock_digest=None,
+        declared=EXPLORATORY,
+        evidence_level=diagnostics.evidence_level(table),
+        verdict=decide(table, estimates),
+        arms={arm: {"driver": getattr(table.protocol.arms, arm).driver} for arm in ARMS},
+        design=_design(table),
+        outcomes={},
+        hard_fails={},
+        endpoints=estimates,
+        latency=times.arms,
+        latency_contrasts=times.contrasts,
+        shift=times.shift,
+        ladder=(),
+        usage={},
+        order_effect=OrderEffect(
+            first_position=None,
+            second_position=None,
+            n_pairs_baseline_first=0,
+            n_pairs_candidate_first=0,
+        ),
+        diagnostics=diagnose(table),
+        missing=_missing(table, estimates[0]),
+        deviations=(),
+        notes=table.notes,
+    )
+
+
+def _design(table: RunTable) -> dict[str, Any]:
+    present = table.frame.filter(pl.col("completed").is_not_null())
+    settings = table.protocol.analysis
+    counts = {arm: _repetitions(present.filter(pl.col("arm") == arm)) for arm in ARMS}
+    same = {n for fewest, most in counts.values() for n in (fewest, most)}
+    return {
+        "tasks": present["task_id"].n_unique(),
+        "cases": present["case_id"].n_unique(),
+        "repetitions": same.pop() if len(same) == 1 else {arm: list(counts[arm]) for arm in ARMS},
+        "pairs": complete_pairs(present),
+        "trials": len(present),
+        "resamples": settings.resamples,
+        "analysis_seed": settings.seed,
+    }
+
+
+def _repetitions(part: pl.DataFrame) -> tuple[int, int]:
+    """Return the fewest and the most trials of a case."""
+    sizes = part.group_by("task_id", "case_id").len()["len"]
+    return int(sizes.min() or 0), int(sizes.max() or 0)  # pyright: ignore[reportArgumentType]
+
+
+def _missing(table: RunTable, primary: Estimate) -> dict[str, Any]:
+    frame = table.frame
+    absent = pl.col("completed").is_null()
+    counted = {
+        arm: {
+            "trials": len(part) - len(part.filter(absent)),
+            "missing_trials": len(part.filter(absent)),
+            "lost_tasks": part["task_id"].n_unique() - part.filter(~absent)["task_id"].n_unique(),
+        }
+        for arm in ARMS
+        for part in [frame.filter(pl.col("arm") == arm)]
+    }
+    level = 1 - 2 * (primary.alpha or 0.025)
+    cases = diagnostics.void_cases(table, primary.name, level)
+    ends = {} if cases is None else {"worst": cases.worst, "best": cases.best}
+    return {
+        **counted,
+        "worst_case": ends["worst"].estimate if ends else primary.estimate,
+        "best_case": ends["best"].estimate if ends else primary.estimate,
+        "worst_case_interval": ends["worst"].interval if ends else primary.interval,
+        "best_case_interval": ends["best"].interval if ends else primary.interval,
+    }
