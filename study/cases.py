@@ -47,7 +47,10 @@ class Case(Record, rename="camel", omit_defaults=True):
         Exactly ``{"refuse": true}``: replaces the expectation for drivers stamped ``resolver-``.
     pinned : bool
         A case that must not break: failing it where the lock records a pass is a hard fail.
-    note, compose, overfit_prone
+    compose : str or None
+        How the results of several calls make up the pinned one (:mod:`study.lint.folds`); the lint reads it,
+        the grader never does.
+    note, overfit_prone
         For people; never graded.
     """
 

@@ -16,7 +16,7 @@ from study.errors import IntegrityError, LockError, ProtocolError, StudyError, S
 from study.finding import loaded_sources
 from study.grading import GRADER_VERSION
 from study.journal import JournalState, read_journal
-from study.lint import Finding, lint_suite
+from study.lint import Finding, Oracle, lint_suite
 from study.lock import (
     DriverIdentity,
     build_lock,
@@ -98,6 +98,12 @@ def labels_of(toolset: Toolset | None) -> frozenset[str] | None:
     return None if labels is None else frozenset(labels)
 
 
+def oracle_of(toolset: Toolset | None) -> Oracle | None:
+    """Return the second way to its answers that a toolset offers, None when it offers none."""
+    oracle = getattr(toolset, "oracle", None)
+    return oracle if isinstance(oracle, Oracle) else None
+
+
 def lint(suite: Suite, toolset: Toolset | None) -> list[Finding]:
     """Lint one suite; return its warnings.
 
@@ -106,7 +112,7 @@ def lint(suite: Suite, toolset: Toolset | None) -> list[Finding]:
     SuiteError
         With all findings that stop a run.
     """
-    findings = lint_suite(suite, labels=labels_of(toolset))
+    findings = lint_suite(suite, labels=labels_of(toolset), oracle=oracle_of(toolset))
     errors = [f for f in findings if f.level == "error"]
     if errors:
         step = "mend the cases; ids that were sealed may not change"

@@ -99,13 +99,17 @@ def select_cases(
     Raises
     ------
     InputError
-        For an unknown rung or id, and when nothing is selected.
+        For an unknown rung or id, an id in two suites, and when nothing is selected.
     """
     wanted = None if rung is None else rung.upper()
     if wanted is not None and wanted not in RUNGS:
         raise InputError(f"rung {rung!r}{did_you_mean(wanted, RUNGS)}", where="--rung", allowed=listed(RUNGS))
-    open_ids = {suite.file.id: _ids_of(suite, split) for suite in suites}
-    known = {case for ids in open_ids.values() for case in ids}
+    open_ids = [_ids_of(suite, split) for suite in suites]
+    known: set[str] = set()
+    for suite, ids in zip(suites, open_ids, strict=True):
+        if twice := sorted(known & ids):
+            raise InputError(f"the case {twice[0]!r} is in another suite too", where=str(suite.folder))
+        known |= ids
     for case in only:
         if case not in known:
             hint = did_you_mean(case, known)
@@ -116,12 +120,12 @@ def select_cases(
             cases=tuple(
                 case
                 for case in suite.cases
-                if case.id in open_ids[suite.file.id]
+                if case.id in ids
                 and (wanted is None or case.rung == wanted)
                 and (not only or case.id in only)
             ),
         )
-        for suite in suites
+        for suite, ids in zip(suites, open_ids, strict=True)
     ]
     if not any(part.cases for part in parts):
         raise InputError(

@@ -1,6 +1,7 @@
 """Finished results as figures."""
 
 from analysis.figures.drawing import forest
+from analysis.figures.rungs import ladder
 from analysis.figures.saving import save, to_svg
 
-__all__ = ["forest", "save", "to_svg"]
+__all__ = ["forest", "ladder", "save", "to_svg"]

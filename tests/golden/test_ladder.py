@@ -39,11 +39,11 @@ def test_the_default_is_the_stub_on_the_development_split_of_the_bundled_suites(
     assert "stub-floor" in done.stdout
     assert "refuse-all" in done.stdout
     rows = rows_in(work, "runs", "ladder", "0.1.0")
-    assert len(rows) == 168 + 28
+    assert len(rows) == 588 + 144 + 148
     assert [key for key in rows[0] if key != "floorExpectApplied"] == REFERENCE_KEYS
     assert {row["stamp"] for row in rows} == {"0.1.0"}
     assert {row["driver"] for row in rows} == {"stub-floor"}
-    assert not any("-h-" in row["caseId"] for row in rows)
+    assert not any("-h2-" in row["caseId"] for row in rows)
     again = work.command("ladder")
     assert again.returncode == 0
     first = work.folder / "runs" / "ladder" / "0.1.0" / "product.jsonl"
@@ -59,6 +59,23 @@ def test_one_and_eight_workers_write_the_same_bytes(work):
     assert (work.folder / "w1" / "product.jsonl").read_bytes() == (
         work.folder / "w8" / "product.jsonl"
     ).read_bytes()
+
+
+def test_the_goal_driver_clears_every_rung_and_the_drivers_stand_in_their_order(work):
+    passed = {}
+    for driver in ("goal", "resolver", "stub", "shim"):
+        done = work.command("ladder", "--driver", driver, "--ladder", "--out", driver)
+        assert done.returncode == 0, done.stderr
+        rows = rows_in(work, driver)
+        assert not any(row["verdict"]["hallucinated"] for row in rows)
+        passed[driver] = {row["caseId"] for row in rows if row["verdict"]["pass"]}
+        if driver == "goal":
+            assert "gated at no rung" in done.stdout
+            assert {row["rung"] for row in rows} == {f"TOOL-{n}" for n in range(10)}
+            assert len(passed["goal"]) == len(rows)
+            assert {row["driver"] for row in rows} == {"resolver-0.8.0", "goal-0.8.1", "recognize-0.1.0"}
+    counts = [len(passed[driver]) for driver in ("goal", "resolver", "stub", "shim")]
+    assert counts[0] > counts[1] > counts[2] >= counts[3]
 
 
 def test_every_verdict_can_be_regraded_and_a_changed_one_is_named(work):
@@ -83,7 +100,7 @@ def test_every_verdict_can_be_regraded_and_a_changed_one_is_named(work):
         (["--stamp", "a/b"], ["--stamp"]),
         (["--concurrency", "0"], ["--concurrency"]),
         (["--cases", "nowhere"], ["nowhere"]),
-        (["--rung", "TOOL-7"], ["no case is selected"]),
+        (["--cases", "shop", "--rung", "TOOL-7"], ["no case is selected"]),
     ],
 )
 def test_bad_options_exit_with_2(work, options, words):
@@ -117,8 +134,8 @@ def test_the_shim_never_hallucinates_and_the_held_out_split_is_there_when_asked(
     done = work.command("ladder", "--driver", "shim", "--cases", "bundled:click", "--held-out", "--out", "h")
     assert done.returncode == 0, done.stderr
     rows = rows_in(work, "h")
-    assert len(rows) == 168
-    assert all("-h-" in row["caseId"] for row in rows)
+    assert len(rows) == 294
+    assert all(row["caseId"].startswith("ck-h2-") for row in rows)
     assert not any(row["verdict"]["hallucinated"] for row in rows)
 
 

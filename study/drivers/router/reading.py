@@ -40,12 +40,19 @@ _ANAPHOR = re.compile(
 )
 _ITEMS = re.compile(
     r"\b(?:each one of them|each of (?:them|those|these)|every one of (?:them|those|these)|each one|each"
-    r"|every one|all of (?:them|those|these)|them all|them|those|these)(?= ?$)"
+    r"|every one|all of (?:them|those|these)|them all|(?<!at )(?<!in )(?<!after )(?<!over )all"
+    r"|them|those|these)(?= ?$)"
 )
 _FOR_EACH = re.compile(
     r"^(?:and |then )*for (?:each|every one|all|every)(?: one)?(?: of (?:them|those|these))? ,?"
     r" ?(?P<rest>.+)$"
 )
+OF_ALL = re.compile(
+    r"[?;:.,] (?:(?:then|and|please|finally) )*(?:show|list|give|get|fetch|print|display|name|enumerate|tell"
+    r"|say|report|return|find|look up|describe|explain|summari[sz]e|outline|see) (?:me )?"
+    r"(?:each|every one|them|those|these|all)\b"
+)
+"""A further clause that is about the answer before: never a part of the clause that it follows."""
 _EDGE = " ,;.:?!()"
 _IMPLIED = ("{} of {}", "{} for {}", "{} to {}", "{} {}")
 MAX_MASKS = 6
@@ -131,6 +138,8 @@ class Reader:
         return self._read[key]
 
     def _any_reading(self, clause: str, focus: str | None, implied: bool, search: bool) -> Step | None:
+        if OF_ALL.search(clause):
+            return None
         for masked in self._masked(clause):
             found = self._reading(masked, focus)
             if found is not None:

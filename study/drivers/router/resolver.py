@@ -6,11 +6,14 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from msgspec import structs
+
 from study.driver import Context, LoopResult
 from study.drivers.router.binding import RefusalError, achievers
 from study.drivers.router.execution import execute, refused
 from study.drivers.router.foreign import foreign_topic
 from study.drivers.router.frames import TOPICS, Topic
+from study.drivers.router.phrases import rephrased
 from study.drivers.router.planner import plan
 from study.drivers.router.plans import Plan
 from study.drivers.router.reading import Reader, Step
@@ -55,10 +58,11 @@ def parse(request: str, tools: Sequence[str], ctx: Context) -> Parsed:
     """
 
     def known(word: str) -> bool:
-        resolution = ctx.resolve(word)
-        return resolution.label is not None or bool(resolution.tied)
+        resolutions = (ctx.resolve(word), ctx.resolve_memory_term(word))
+        return any(found.label is not None or found.tied for found in resolutions)
 
     scanned = scan(request[:MAX_LENGTH], known)
+    scanned = structs.replace(scanned, line=rephrased(scanned.line))
     reader = Reader(scanned, extra_topics(tools, ctx), achievers(tools, ctx).keys())
     terse = _terse(request, ctx)
     if terse is not None:
