@@ -260,16 +260,31 @@ def _in_workers(
             ) from None
 
 
-def regrade_file(rows: Path, cases: Path, registry: Path | None) -> tuple[list[str], int]:
+def regrade_file(rows: Path, cases: Path | None, registry: Path | None) -> tuple[list[str], int]:
     """Grade a file of ladder rows again.
+
+    Parameters
+    ----------
+    rows : Path
+    cases : Path or None
+        As for :func:`case_source`: None for the bundled suites, whose rows may be mixed.
+    registry : Path or None
 
     Returns
     -------
     (list of str, int)
         One line a difference, and the number of rows.
     """
-    suites = case_source(str(cases), None if registry is None else str(registry), None)
+    suites = case_source(
+        None if cases is None else str(cases), None if registry is None else str(registry), None
+    )
     recorded = read_rows(rows)
-    suite = suites[0]
-    found = regrade_rows(recorded, suite.cases, suite.registry, suite.rules)
-    return [str(difference) for difference in found], len(recorded)
+    left = recorded
+    found: list[str] = []
+    for suite in suites:
+        ids = {case.id for case in suite.cases}
+        last = suite is suites[-1]
+        own = [row for row in left if last or row["caseId"] in ids]
+        left = [row for row in left if not last and row["caseId"] not in ids]
+        found += (str(part) for part in regrade_rows(own, suite.cases, suite.registry, suite.rules))
+    return found, len(recorded)

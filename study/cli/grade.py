@@ -11,15 +11,21 @@ from study.cli.common import print_findings
 
 @click.command("grade")
 @click.argument("run", type=click.Path())
-@click.option("--cases", type=click.Path(), help="Suite folder or case file, to grade a file of ladder rows.")
+@click.option(
+    "--cases",
+    type=click.Path(),
+    help="Suite folder or case file of ladder rows; default: the bundled suites.",
+)
 @click.option("--registry", type=click.Path(dir_okay=False), help="Registry of that case file.")
 def command(run: str, cases: str | None, registry: str | None) -> int:
     """Grade RUN again from its journal and frozen inputs, and compare with its product.jsonl.
 
-    With --cases, RUN is a file of ladder rows instead.
+    When RUN is a file, it holds ladder rows; --cases says of which suite.
     """
-    if cases is not None:
-        found, total = _ladder_rows(Path(run), Path(cases), None if registry is None else Path(registry))
+    if cases is not None or Path(run).is_file():
+        found, total = _ladder_rows(
+            Path(run), None if cases is None else Path(cases), None if registry is None else Path(registry)
+        )
     else:
         found, total = _run_folder(Path(run))
     if found:
@@ -41,7 +47,7 @@ def _run_folder(path: Path) -> tuple[list[str], int]:
     return product_differences(read_bytes(folder.product, "product"), rows), len(rows)
 
 
-def _ladder_rows(rows: Path, cases: Path, registry: Path | None) -> tuple[list[str], int]:
+def _ladder_rows(rows: Path, cases: Path | None, registry: Path | None) -> tuple[list[str], int]:
     from study.ladder import regrade_file
 
     return regrade_file(rows, cases, registry)

@@ -7,7 +7,7 @@ import signal
 import sys
 from importlib import import_module
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -24,8 +24,18 @@ COMMANDS = {
 }
 
 
+class _ReaderLeftError(Exception):
+    """Raised when a reader such as ``head`` has left; click would end the process by itself."""
+
+
 class _Group(click.Group):
     """A group that lists its commands without importing them."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise _ReaderLeftError from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -87,7 +97,7 @@ def _run(arguments: list[str] | None) -> int:
     except SystemExit as stop:
         click.echo(f"error: something that was called ended the process (exit code {stop.code})", err=True)
         return 2
-    except BrokenPipeError:
+    except _ReaderLeftError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:

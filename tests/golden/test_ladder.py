@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -89,6 +92,34 @@ def test_every_verdict_can_be_regraded_and_a_changed_one_is_named(work):
     done = work.command("grade", str(product), "--cases", "bundled:toy")
     assert done.returncode == 3
     assert "pass" in done.stderr
+
+
+def test_rows_of_all_bundled_suites_are_regraded_without_naming_them(work):
+    assert work.command("ladder", "--driver", "goal", "--out", "rows").returncode == 0
+    product = work.folder / "rows" / "product.jsonl"
+    done = work.command("grade", str(product))
+    assert done.returncode == 0, done.stderr
+    assert f"{588 + 144 + 148} rows regraded" in done.stdout
+    lines = product.read_text("utf-8").splitlines()
+    product.write_text(
+        "\n".join([*lines[:3], lines[3].replace('"pass":true', '"pass":false')]) + "\n", "utf-8"
+    )
+    assert work.command("grade", str(product)).returncode == 3
+    product.write_text(lines[0].replace("ck-d-", "nowhere-") + "\n", "utf-8")
+    done = work.command("grade", str(product))
+    assert done.returncode in (2, 3)
+    assert "nowhere-" in done.stderr
+
+
+def test_a_reader_that_leaves_early_is_told_nothing_more(work):
+    study = Path(sys.executable).with_name("study")
+    command = f"'{study}' ladder --cases bundled:toy --driver stub --ladder --out rows | head -1"
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=work.folder, capture_output=True, text=True, check=False
+    )
+    assert done.stdout.startswith("driver stub")
+    assert done.stderr == ""
+    assert (work.folder / "rows" / "product.jsonl").stat().st_size > 0
 
 
 @pytest.mark.parametrize(
