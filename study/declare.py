@@ -54,6 +54,15 @@ class Declared(Record):
     warnings: tuple[Finding, ...]
 
 
+def _advice(protocol: Protocol, path: Path) -> list[Finding]:
+    """Return warnings about a plan that is allowed and that its author may not mean."""
+    claims = {endpoint.claim for endpoint in protocol.endpoints if endpoint.role == "primary"}
+    if protocol.gates.completion_floor is not None or not claims & {"non-inferior", "equivalent"}:
+        return []
+    text = "no completion_floor: two arms that complete nothing would meet the primary claim"
+    return [Finding(where=f"{path}:gates", code="no-completion-floor", text=text, level="warning")]
+
+
 def declare(path: str | Path) -> Declared:
     """Read a protocol with its suites, drivers and toolsets, and check all of them.
 
@@ -77,6 +86,7 @@ def declare(path: str | Path) -> Declared:
         configs[arm] = resolved_config(drivers[arm], spec.config or {}, where=f"{where}.config")
     toolsets = {suite.file.id: load_toolset(suite.file.toolset, suite, search=folder) for suite in suites}
     warnings = [w for suite in suites for w in lint(suite, toolsets[suite.file.id])]
+    warnings += _advice(protocol, path)
     return Declared(
         path=path,
         data=data,

@@ -133,6 +133,16 @@ def _sealed_files(folder: RunFolder) -> list[Path]:
     return sorted(files, key=lambda p: p.relative_to(folder.path).as_posix())
 
 
+def _strangers(folder: RunFolder) -> list[str]:
+    """Return what a run never writes: links, and folders without a file in them."""
+    names: list[str] = []
+    for path in folder.path.rglob("*"):
+        empty = path.is_dir() and not any(inner.is_file() for inner in path.rglob("*"))
+        if path.is_symlink() or empty:
+            names.append(path.relative_to(folder.path).as_posix())
+    return sorted(names)
+
+
 def write_manifest(folder: RunFolder) -> None:
     """Seal a run: write the SHA-256 of every file in it, and of that list itself."""
     files = {p.relative_to(folder.path).as_posix(): digest_file(p) for p in _sealed_files(folder)}
@@ -157,6 +167,10 @@ def check_manifest(folder: RunFolder) -> list[str]:
     present = {p.relative_to(folder.path).as_posix(): p for p in _sealed_files(folder)}
     found = [f"{name} is missing" for name in files if name not in present]
     found += [f"{name} was added after the run was sealed" for name in present if name not in files]
+    found += [
+        f"{name} was added after the run was sealed" for name in _strangers(folder) if name not in present
+    ]
+    found += [f"{name} is a link" for name in _strangers(folder) if name in present and name in files]
     found += [
         f"{name} was changed after the run was sealed"
         for name, path in present.items()
