@@ -21,7 +21,7 @@ $(VENV)/.dev: $(VENV)/.runtime
 	@touch $@
 
 demo: $(VENV)/.runtime  ## the predeclared comparison of protocols/: run, verdict, report, figure
-	@$(BIN)/study run protocols/stub-vs-shim.toml; code=$$?; echo "study run exited with $$code"; \
+	@$(BIN)/study run protocols/goal-vs-resolver.toml; code=$$?; echo "study run exited with $$code"; \
 	  test $$code -ne 2 -a $$code -ne 3 -a $$code -lt 5
 
 lint: $(VENV)/.dev

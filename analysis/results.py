@@ -231,8 +231,8 @@ class QuantileSummary(Record):
 class QuantileContrast(Record):
     """One quantile of the candidate against that of the baseline.
 
-    ``decides`` says whether a claim may rest on it. ``log_ratio`` is the log of candidate / baseline, ``difference_s`` candidate - baseline in seconds; both
-    with limits from the same resamples of tasks.
+    ``decides`` says whether a claim may rest on it. ``log_ratio`` is the log of candidate / baseline,
+    ``difference_s`` candidate - baseline in seconds; both with limits from the same resamples of tasks.
     """
 
     probability: float
@@ -354,7 +354,10 @@ class Diagnostic(Record):
 
 
 class RungRow(Record):
-    """One arm on one rung: counts, the metric pair and the gate of the ladder."""
+    """One arm on one rung: counts, the metric pair and the gate of the ladder.
+
+    ``hard_failed`` counts trials with a hard fail of any code, hallucinated ones included.
+    """
 
     arm: str
     rung: str
@@ -364,6 +367,7 @@ class RungRow(Record):
     result_completed: int
     hallucinated: int
     gate_pass: bool
+    hard_failed: int = 0
 
 
 class Verdict(Record):

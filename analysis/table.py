@@ -129,6 +129,8 @@ class RunTable(Record):
         What must be printed beside the results.
     templates : mapping of str to tuple of str
         Task id -> its requests with the names in them masked; empty where the requests are not known.
+    pinned_results : int or None
+        Selected cases that expect a result besides calls; None when the cases are not known.
     """
 
     frame: pl.DataFrame
@@ -138,6 +140,7 @@ class RunTable(Record):
     refusals: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     templates: Mapping[str, tuple[str, ...]] = {}
+    pinned_results: int | None = None
 
 
 class Groups(Record):
@@ -186,7 +189,8 @@ def read_run(folder: str | Path) -> RunTable:
         )
     rows = read_product(place)
     _compare_outcomes(rows, finals, str(place.product))
-    return build_table(
+    pinned = sum("result" in case.expect for part in frozen.selection.suites for case in part.cases)
+    table = build_table(
         rows,
         frozen.schedule,
         protocol=frozen.protocol,
@@ -197,6 +201,7 @@ def read_run(folder: str | Path) -> RunTable:
         templates=_templates(frozen),
         where=str(place.product),
     )
+    return msgspec.structs.replace(table, pinned_results=pinned)
 
 
 def _templates(frozen: FrozenRun) -> dict[str, tuple[str, ...]]:

@@ -48,7 +48,10 @@ class Case(Record, rename="camel", omit_defaults=True):
     pinned : bool
         A case that works and must not break: the lock lists it as passing, and a candidate that fails it has
         the hard fail ``compatibility-regression``.
-    note, compose, overfit_prone
+    compose : str or None
+        How the results of several calls make up the pinned one (:mod:`study.lint.folds`); the lint reads it,
+        the grader never does.
+    note, overfit_prone
         For people; never graded.
     """
 

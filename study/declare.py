@@ -17,7 +17,7 @@ from study.errors import IntegrityError, LockError, ProtocolError, StudyError, S
 from study.finding import loaded_sources
 from study.grading import GRADER_VERSION
 from study.journal import JournalState, read_journal
-from study.lint import Finding, lint_suite
+from study.lint import Finding, Oracle, lint_suite
 from study.lock import (
     DriverIdentity,
     build_lock,
@@ -64,6 +64,15 @@ class Declared(Record):
     warnings: tuple[Finding, ...]
 
 
+def _advice(protocol: Protocol, path: Path) -> list[Finding]:
+    """Return warnings about a plan that is allowed and that its author may not mean."""
+    claims = {endpoint.claim for endpoint in protocol.endpoints if endpoint.role == "primary"}
+    if protocol.gates.completion_floor is not None or not claims & {"non-inferior", "equivalent"}:
+        return []
+    text = "no completion_floor: two arms that complete nothing would meet the primary claim"
+    return [Finding(where=f"{path}:gates", code="no-completion-floor", text=text, level="warning")]
+
+
 def declare(path: str | Path) -> Declared:
     """Read a protocol with its suites, drivers and toolsets, and check all of them.
 
@@ -87,6 +96,7 @@ def declare(path: str | Path) -> Declared:
         configs[arm] = resolved_config(drivers[arm], spec.config or {}, where=f"{where}.config")
     toolsets = {suite.file.id: load_toolset(suite.file.toolset, suite, search=folder) for suite in suites}
     warnings = [w for suite in suites for w in lint(suite, toolsets[suite.file.id])]
+    warnings += _advice(protocol, path)
     return Declared(
         path=path,
         data=data,
@@ -108,16 +118,29 @@ def labels_of(toolset: Toolset | None) -> frozenset[str] | None:
     return None if labels is None else frozenset(labels)
 
 
-def lint(suite: Suite, toolset: Toolset | None) -> list[Finding]:
+def oracle_of(toolset: Toolset | None) -> Oracle | None:
+    """Return the second way to its answers that a toolset offers, None when it offers none."""
+    oracle = getattr(toolset, "oracle", None)
+    return oracle if isinstance(oracle, Oracle) else None
+
+
+def lint(suite: Suite, toolset: Toolset | None, *, bare: bool = False) -> list[Finding]:
     """Lint one suite; return its warnings.
+
+    Parameters
+    ----------
+    suite : Suite
+    toolset : Toolset or None
+    bare : bool
+        Whether the suite stands for a case file alone, which may have no tools to execute calls with.
 
     Raises
     ------
     SuiteError
         With all findings that stop a run.
     """
-    findings = lint_suite(suite, labels=labels_of(toolset))
-    errors = [f for f in findings if f.level == "error"]
+    findings = lint_suite(suite, labels=labels_of(toolset), oracle=oracle_of(toolset))
+    errors = [f for f in findings if f.level == "error" and not (bare and f.code == "execution")]
     if errors:
         step = "mend the cases; ids that were sealed may not change"
         if any("has effects" in f.text for f in errors):

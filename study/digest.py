@@ -150,9 +150,13 @@ def read_bytes(path: Path, what: str) -> bytes:
     Raises
     ------
     InputError
-        When the file is missing, a folder or not readable.
+        When the file is missing, a folder, a pipe or a device, or not readable.
     """
     try:
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise InputError(
+                f"the {what} is no regular file", code="read", where=str(path), allowed="a file, not a pipe"
+            )
         return path.read_bytes()
     except OSError as error:
         reason = error.strerror or str(error)

@@ -106,8 +106,10 @@ class ToolError(Exception):
 class Toolset(Protocol):
     """The tools of a suite, behind one dispatcher.
 
-    Optional on a toolset object: ``resolve(term) -> Resolution``, ``commands`` (the terse verbs: verb ->
-    (tool, primary argument key or None)), ``evidence() -> JSON`` (a snapshot put into the trial record),
+    Optional on a toolset object: ``resolve(term) -> Resolution`` and, for memory facts,
+    ``resolve_memory_term(term)``; ``commands`` (the terse verbs: verb -> (tool, primary argument key or
+    None)); ``labels``, what a pinned result may name; ``oracle``, the suite's answers by a second route
+    (:mod:`study.lint.recheck`); ``evidence() -> JSON`` (a snapshot put into the trial record);
     ``reset(condition)``, ``close()``.
     """
 
@@ -219,6 +221,11 @@ class Context:
     def resolve(self, term: str) -> Resolution:
         """Bind a term to an entity with the toolset's own oracle."""
         resolve = getattr(self._toolset, "resolve", None)
+        return resolve(term) if resolve else Resolution(label=None)
+
+    def resolve_memory_term(self, term: str) -> Resolution:
+        """Bind a mention to a term of the toolset's memory facts."""
+        resolve = getattr(self._toolset, "resolve_memory_term", None)
         return resolve(term) if resolve else Resolution(label=None)
 
     def close(self) -> None:

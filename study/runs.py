@@ -39,8 +39,11 @@ class RunFolder:
 
 
 @contextmanager
-def writing(path: Path) -> Generator[None]:
-    """Turn an operating-system error while writing below ``path`` into a clear one."""
+def writing(path: Path, *, resumes: bool = True) -> Generator[None]:
+    """Turn an operating-system error while writing below ``path`` into a clear one.
+
+    ``resumes`` says whether the same command would go on where it stopped.
+    """
     try:
         yield
     except OSError as error:
@@ -49,12 +52,15 @@ def writing(path: Path) -> Generator[None]:
             f"cannot write: {reason}",
             code="write",
             where=str(error.filename or path),
-            next_step="free or choose another place (--out DIR) and repeat the command: it goes on from here",
+            next_step="free or choose another place (--out DIR) and repeat the command"
+            + (": it goes on from here" if resumes else ""),
         ) from None
 
 
-def write_file(path: Path, data: bytes) -> None:
+def write_file(path: Path, data: bytes, *, resumes: bool = True) -> None:
     """Write a file as a whole: a reader sees the old bytes or the new ones, never a part.
+
+    ``resumes`` is for the error (see :func:`writing`).
 
     Raises
     ------
@@ -62,7 +68,7 @@ def write_file(path: Path, data: bytes) -> None:
         When the place cannot be written.
     """
     temporary = path.with_name(f".{path.name}.part")
-    with writing(path):
+    with writing(path, resumes=resumes):
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("wb") as stream:
             stream.write(data)
@@ -133,6 +139,16 @@ def _sealed_files(folder: RunFolder) -> list[Path]:
     return sorted(files, key=lambda p: p.relative_to(folder.path).as_posix())
 
 
+def _strangers(folder: RunFolder) -> list[str]:
+    """Return what a run never writes: links, and folders without a file in them."""
+    names: list[str] = []
+    for path in folder.path.rglob("*"):
+        empty = path.is_dir() and not any(inner.is_file() for inner in path.rglob("*"))
+        if path.is_symlink() or empty:
+            names.append(path.relative_to(folder.path).as_posix())
+    return sorted(names)
+
+
 def write_manifest(folder: RunFolder) -> None:
     """Seal a run: write the SHA-256 of every file in it, and of that list itself."""
     files = {p.relative_to(folder.path).as_posix(): digest_file(p) for p in _sealed_files(folder)}
@@ -157,6 +173,10 @@ def check_manifest(folder: RunFolder) -> list[str]:
     present = {p.relative_to(folder.path).as_posix(): p for p in _sealed_files(folder)}
     found = [f"{name} is missing" for name in files if name not in present]
     found += [f"{name} was added after the run was sealed" for name in present if name not in files]
+    found += [
+        f"{name} was added after the run was sealed" for name in _strangers(folder) if name not in present
+    ]
+    found += [f"{name} is a link" for name in _strangers(folder) if name in present and name in files]
     found += [
         f"{name} was changed after the run was sealed"
         for name, path in present.items()

@@ -7,7 +7,7 @@ import signal
 import sys
 from importlib import import_module
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import click
 
@@ -25,8 +25,18 @@ COMMANDS = {
 }
 
 
+class _ReaderLeftError(Exception):
+    """Raised when a reader such as ``head`` has left; click would end the process by itself."""
+
+
 class _Group(click.Group):
     """A group that lists its commands without importing them."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise _ReaderLeftError from None
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -88,9 +98,16 @@ def _run(arguments: list[str] | None) -> int:
     except SystemExit as stop:
         click.echo(f"error: something that was called ended the process (exit code {stop.code})", err=True)
         return 2
-    except BrokenPipeError:
+    except _ReaderLeftError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        if os.environ.get("STUDY_DEBUG"):
+            raise
+        _give_up_output()
+        told = ": ".join(str(part) for part in (error.strerror or error, error.filename) if part)
+        click.echo(f"error: cannot read or write: {told}", err=True)
+        return 2
     except Exception as error:
         if os.environ.get("STUDY_DEBUG"):
             raise
@@ -103,6 +120,14 @@ def _run(arguments: list[str] | None) -> int:
     finally:
         signal.signal(signal.SIGTERM, previous)
     return code if isinstance(code, int) else 0
+
+
+def _give_up_output() -> None:
+    """Drop what can no longer be written, or the interpreter fails again when it ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _as_interrupt(signum: int, frame: FrameType | None) -> None:

@@ -31,6 +31,7 @@ def command(run: str, form: str) -> int:
     if changed:
         raise IntegrityError(changed[0], where=run, next_step="`study verify RUN` lists all changes")
     results = stored_results(folder)
-    drawn = {"forest": figures.to_svg(figures.forest(results))} if form == "html" else {}
+    sheets = {"forest": figures.forest, "latency": figures.distributions} if form == "html" else {}
+    drawn = {name: figures.to_svg(draw(results)) for name, draw in sheets.items()}
     click.echo(render_report(results, form, figures=drawn), nl=False)  # pyright: ignore[reportArgumentType]
     return exit_code(results)

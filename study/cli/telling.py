@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from analysis.results import Results
 
 FOREST = "forest"
+LATENCY = "latency"
 SHOWN_DEVIATIONS = 5
 
 
@@ -87,12 +88,13 @@ def tell(folder: RunFolder, shown_from: Path) -> int:
     _refuse_missing_deviations(folder)
     results = compute(folder)
     write_file(folder.results, pretty(results_to_json(results)))
-    figure = figures.forest(results)
+    sheets = {FOREST: figures.forest(results), LATENCY: figures.distributions(results)}
     with writing(folder.figures):
         folder.figures.mkdir(exist_ok=True)
-        figures.save(figure, folder.figures / FOREST)
-    drawn = {FOREST: (folder.figures / f"{FOREST}.svg").read_text(encoding="utf-8")}
-    inside = {FOREST: f"figures/{FOREST}.svg"}
+        for name, sheet in sheets.items():
+            figures.save(sheet, folder.figures / name)
+    drawn = {name: (folder.figures / f"{name}.svg").read_text(encoding="utf-8") for name in sheets}
+    inside = {name: f"figures/{name}.svg" for name in sheets}
     page = render_report(results, "html", figures=drawn, paths=inside)
     write_file(folder.report_html, page.encode("utf-8"))
     markdown = render_report(results, "md", figures=drawn, paths=inside)

@@ -1,4 +1,4 @@
-"""The rules for a whole suite: registry, comparison, seals, templates and repeated requests."""
+"""The rules for a whole suite: registry, comparison, second looks, seals, templates, repeated requests."""
 
 from __future__ import annotations
 
@@ -10,11 +10,15 @@ from study.errors import SuiteError, did_you_mean
 from study.grading.values import Comparison
 from study.lint.case_rules import lint_cases
 from study.lint.findings import Finding
+from study.lint.oracle import Oracle
+from study.lint.recheck import recheck_cases
 from study.lint.sealing import seal_findings
 from study.templates import masker
 
 
-def lint_suite(suite: Suite, *, labels: frozenset[str] | None = None) -> list[Finding]:
+def lint_suite(
+    suite: Suite, *, labels: frozenset[str] | None = None, oracle: Oracle | None = None
+) -> list[Finding]:
     """Lint a suite and its cases.
 
     Parameters
@@ -24,6 +28,9 @@ def lint_suite(suite: Suite, *, labels: frozenset[str] | None = None) -> list[Fi
     labels : frozenset of str, optional
         Labels of the suite's graph; without them, stale literals are not looked for and only the names that
         can be told without a graph are masked in templates.
+    oracle : Oracle, optional
+        Another way to the answers of the suite's tools; the expectation of every case without an error is
+        looked at a second time with it.
 
     Returns
     -------
@@ -32,14 +39,14 @@ def lint_suite(suite: Suite, *, labels: frozenset[str] | None = None) -> list[Fi
     """
     found = [*_registry_findings(suite), *_rule_findings(suite)]
     usable = not any(finding.code in ("schema", "compare") for finding in found)
+    where = str(suite.folder / suite.file.cases)
     found += lint_cases(
-        suite.cases,
-        suite.rules,
-        suite.registry,
-        where=str(suite.folder / suite.file.cases),
-        labels=labels,
-        self_check=usable,
+        suite.cases, suite.rules, suite.registry, where=where, labels=labels, self_check=usable
     )
+    if oracle is not None:
+        wrong = {finding.where for finding in found if finding.level == "error"}
+        sound = (case for case in suite.cases if f"{where}:{case.id}" not in wrong)
+        found += recheck_cases(sound, suite.rules, suite.registry, oracle, where=where)
     return [*found, *seal_findings(suite), *_template_findings(suite, labels), *_repeated_requests(suite)]
 
 

@@ -17,13 +17,17 @@ from collections.abc import Callable
 from pathlib import Path
 from resource import RUSAGE_CHILDREN, getrusage
 
-from study.cases import Case, Rules
-from study.driver import Call, LoopResult
-from study.drivers.loading import LoadedDriver
+from study.binding import Binder
+from study.bundled import find_suite
+from study.cases import Case, Rules, load_suite
+from study.driver import Call, Context, LoopResult
+from study.drivers.loading import LoadedDriver, load_driver
 from study.executors import InProcess, PreparedCase
 from study.grading import compile_case
 from study.journal import Attempt, Header, Journal, first_link, revived
+from study.ladder import case_source, measure, select_cases
 from study.registry import registry_from_json
+from study.toolsets import load_toolset
 
 ROUNDS, TRIALS = 15, 3000
 REGISTRY = registry_from_json(
@@ -161,6 +165,33 @@ def graph_seconds(folder: Path) -> float | None:
     return cpu(command("-m", "study.cli", "graph", str(source), "-o", str(folder / "graph.json")))
 
 
+def goal_times() -> tuple[int, float, float]:
+    """Return click's development cases, the goal driver's median seconds a case, and the worst."""
+    suite = load_suite(find_suite("bundled:click"))
+    toolset = load_toolset(suite.file.toolset, suite)
+    loaded = load_driver("goal", where="bench")
+    times: list[float] = []
+    for case in suite.cases:
+        if suite.file.tasks[suite.task_of[case.id]].split != "development":
+            continue
+        rounds: list[float] = []
+        for _ in range(5):
+            context = Context(
+                suite.registry, toolset, Binder(suite.registry, case.tools), trace=case.trace or ()
+            )
+            started = time.perf_counter()
+            loaded.call(case.request, case.tools, context)
+            rounds.append(time.perf_counter() - started)
+        times.append(statistics.median(rounds))
+    return len(times), statistics.median(times), max(times)
+
+
+def ladder_seconds() -> tuple[int, float]:
+    """Return the bundled development cases and the CPU seconds of the goal driver's ladder."""
+    parts = select_cases(case_source(None, None, None), split="development")
+    return sum(len(part.cases) for part in parts), cpu(lambda: measure("goal", parts))
+
+
 def main() -> None:
     """Measure and print."""
     with tempfile.TemporaryDirectory() as name:
@@ -188,6 +219,13 @@ def main() -> None:
             "source not to be had here" if seconds is None else f"{seconds:.2f} s of CPU (wanted: under 5 s)"
         )
         print(f"graph of click 8.3.3: {told}")
+    n_cases, median, worst = goal_times()
+    print(
+        f"goal driver, {n_cases} cases on click: median {median * 1e3:.2f} ms a case (wanted: under 2 ms), "
+        f"slowest {worst * 1e3:.1f} ms"
+    )
+    n_cases, spent = ladder_seconds()
+    print(f"whole ladder, {n_cases} cases, one process: {spent:.2f} s of CPU (wanted for 500: under 5 s)")
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ def test_each_committed_protocol_is_frozen_and_freezing_again_gives_the_same_byt
 
 
 def test_the_demo_uses_the_held_out_split_of_click_with_enough_tasks():
-    declared = declare(ROOT / "protocols" / "stub-vs-shim.toml")
+    declared = declare(ROOT / "protocols" / "goal-vs-resolver.toml")
     assert declared.protocol.workload.split == "held-out"
     assert [suite.file.id for suite in declared.suites] == ["click"]
     assert len(declared.selection.tasks) >= 80
@@ -35,7 +35,7 @@ def test_the_demo_uses_the_held_out_split_of_click_with_enough_tasks():
 def test_the_readme_shows_what_the_demo_prints(tmp_path):
     shutil.copytree(ROOT / "protocols", tmp_path / "protocols")
     done = subprocess.run(
-        [STUDY, "run", "protocols/stub-vs-shim.toml"],
+        [STUDY, "run", "protocols/goal-vs-resolver.toml"],
         cwd=tmp_path,
         capture_output=True,
         text=True,

@@ -32,7 +32,7 @@ def test_the_wheel_runs_the_demo_in_a_clean_environment(tmp_path):
     assert built.returncode == 0, built.stderr
     (wheel,) = (tmp_path / "dist").glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
-    for needed in ("study/py.typed", "analysis/py.typed", "study/_data/protocols/stub-vs-shim.lock.json"):
+    for needed in ("study/py.typed", "analysis/py.typed", "study/_data/protocols/goal-vs-resolver.lock.json"):
         assert needed in names
     assert not [name for name in names if name.startswith(("tests/", "cases/", "runs/", "protocols/"))]
     assert call(sys.executable, "-m", "venv", tmp_path / "clean", cwd=tmp_path).returncode == 0
@@ -45,9 +45,9 @@ def test_the_wheel_runs_the_demo_in_a_clean_environment(tmp_path):
     # files with the names of our packages must not shadow them
     (work / "analysis.py").write_text("raise RuntimeError('shadowed')\n")
     (work / "study.py").write_text("raise RuntimeError('shadowed')\n")
-    done = call(study, "run", "bundled:stub-vs-shim", cwd=work)
+    done = call(study, "run", "bundled:goal-vs-resolver", cwd=work)
     assert done.returncode == 0, done.stderr
-    (folder,) = work.glob("runs/stub-vs-shim/*")
+    (folder,) = work.glob("runs/goal-vs-resolver/*")
     assert (folder / "figures" / "forest.svg").stat().st_size > 1000
     checked = call(study, "verify", folder, cwd=work)
     assert checked.returncode == 0, checked.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 
@@ -175,3 +176,25 @@ def test_commands_on_a_folder_that_is_no_run(mini):
     study = mini()
     for name in ("verify", "report", "grade"):
         told(study.command(name, "shop"), 2, "not a run folder")
+
+
+def test_a_pipe_in_the_place_of_a_file_is_refused_instead_of_waited_for(mini):
+    study = mini()
+    os.mkfifo(study.folder / "pipe.toml")
+    done = study.command("check", "pipe.toml", process=True)
+    assert done.returncode == 2
+    assert "no regular file" in done.stderr
+    assert "pipe.toml" in done.stderr
+
+
+def test_a_claim_that_two_useless_arms_would_meet_is_warned_of(mini):
+    study = mini()
+    done = study.command("check", "shop.toml")
+    protocol = study.folder / "shop.toml"
+    text = protocol.read_text("utf-8")
+    assert ("completion_floor" in text) != ("no completion_floor" in done.stderr)
+    without = "\n".join(line for line in text.splitlines() if "completion_floor" not in line) + "\n"
+    protocol.write_text(without, "utf-8")
+    done = study.command("check", "shop.toml")
+    assert done.returncode == 0, done.stderr
+    assert "no completion_floor: two arms that complete nothing" in done.stderr

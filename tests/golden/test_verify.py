@@ -78,7 +78,14 @@ def test_a_removed_and_an_added_file_are_named(run):
     _, folder = run
     (folder / "report.md").unlink()
     (folder / "extra.txt").write_text("x")
-    assert set(verify(folder)) == {"report.md is missing", "extra.txt was added after the run was sealed"}
+    (folder / "empty").mkdir()
+    (folder / "alias.json").symlink_to(folder / "results.json")
+    assert set(verify(folder)) == {
+        "report.md is missing",
+        "extra.txt was added after the run was sealed",
+        "empty was added after the run was sealed",
+        "alias.json was added after the run was sealed",
+    }
 
 
 def test_regrading_a_changed_product_names_the_row(run):

@@ -128,7 +128,7 @@ def _is_entity(parameter: Parameter, capability: Capability) -> bool:
     names = (parameter.name, parameter.arg)
     kinds = {c.get("kind") for c in capability.preconditions if c.get("param") in names}
     if "memory-facts" in kinds:
-        return False
+        return False  # whether the memory knows the term, its tool says
     return "resolves" in kinds or parameter.kind not in ("text", "any", "string")
 
 

@@ -25,7 +25,7 @@ _INSTEAD = re.compile(
 _OTHERWISE = re.compile(r"(?: [,;.])*(?: (?:and|but|or))? (?:otherwise|else|or else|if not) ,? ?")
 _THEM = re.compile(
     r"^(?:please )?(?:list|show|give|print|name|display|enumerate|get|fetch|return"
-    r"|tell me)(?: me)? (?:them|those|these|it|that)(?: all)?$"
+    r"|report|see|say|find|look up|outline|identify|tell me)(?: me)? (?:them|those|these|it|that)(?: all)?$"
 )
 _ALTERNATIVE = re.compile(
     r"(?: [,;.])*(?: (?:and|but))? (?:or(?: else)?|;|\.|otherwise) (?=(?!.*"

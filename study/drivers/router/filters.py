@@ -23,6 +23,7 @@ _WHICH_OF = re.compile(
 )
 _COMMON = re.compile(r"^(?:what|which [a-z]+) do (?P<a>.+?) and (?P<b>.+?) (?:have in common|share)$")
 _BOTH = re.compile(r"^(?P<head>.*?)\bboth (?P<a>.+?) and (?P<b>.+?)$")
+_LAST_VERB = re.compile(r"^(?:what|who|which)(?: [a-z-]+)* ([a-z]+(?: (?:on|by|with|from))?)$")
 _SUBJECT = re.compile(
     r"^(?:,? ?(?:which|what|who|that|those|ones|the ones|of them|of those|of these"
     r"|only|are the ones|and|but|any|all) )+"
@@ -56,6 +57,9 @@ _IS_NOUN = re.compile(
 )
 _JOINED = re.compile(r"(?:,|;|\band|\bthen)$")
 _ASKS = re.compile(r"(?:and )?(?:which|what|who|where|how)\b")
+_AND_ALSO = re.compile(r"(?:that |which )?also (?!«)[a-z]+ ")
+_NEW_QUESTION = re.compile(r"(?:[,;:]|\band|\bthen)(?: and)? (?:which|what|who|whom|where|when|how)\b[^«»]*$")
+"""A question that begins in what should be one set, without a name of its own."""
 _ENUMERATORS = frozenset({"members", "subclasses", "exports"})
 _HOPS = {"callers": "callees", "callees": "callers"}
 """Topic of a predicate -> the topic that asks the same of the member."""
@@ -88,13 +92,18 @@ def _candidates(text: str) -> Iterator[tuple[str, str]]:
         head = both["head"].strip()
         yield f"{head} {both['a']}", both["b"]
         yield both["a"], "are " + both["b"]
+        verb = _LAST_VERB.search(head)
+        if verb:
+            yield f"{head} {both['a']}", f"{verb[1]} {both['b']}"
     head = _WHICH_OF.sub("", text)
     for place in _OPENS.finditer(head):
         yield head[: place.start()], head[place.end() :]
 
 
 def _filter(left: str, right: str, reader: Reader) -> Plan | None:
-    if _JOINED.search(left) and _ASKS.match(right):
+    if _AND_ALSO.match(right):
+        left = left.removesuffix(" and")
+    if (_JOINED.search(left) and _ASKS.match(right)) or _NEW_QUESTION.search(left):
         return None
     predicate = _SUBJECT.sub("", right.strip(" ,") + " ").strip()
     if not predicate:

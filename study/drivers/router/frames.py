@@ -71,9 +71,11 @@ def _nominal(nouns: str) -> list[str]:
         rf"{noun}(?: (?:that |which )?(?:are |is )?(?:there |defined |declared |available |found )?)?"
         rf" ?{{PREP}} <E>",
         rf"<E> 's {noun}",
+        rf"<E> 's {noun}$",
         rf"{noun} (?:that |which |(?:does|do|did|has|have|is|are|should|can|must|could) )*<E>"
         rf"(?: (?:{{V}}|have|had))*",
         rf"(?:does|do|did|has|have|is|are)? ?<E>(?: {{V}}| got)* {noun}",
+        rf"(?:does|do|did|has|have|is|are)? ?<E>(?: {{V}}| got)* {noun}$",
     ]
 
 
@@ -104,6 +106,8 @@ TOPICS: dict[str, Topic] = {
         r" about| there for| good for| all about)?$",
         r"what <E> is there for$",
         r"^what does <E> do$",
+        r"^what am i (?:looking at|dealing with) <E>$",
+        r"where (?:does|do) <E> (?:live|sit|stand|reside)(?: in code)?$",
         r"(?:tell|know|learn|something|information|info|details|more|say|facts|read|out) (?:something"
         r" |more )?about <E>",
         r"^about <E>$",
@@ -144,13 +148,20 @@ TOPICS: dict[str, Topic] = {
         r"|i should pass|are passed)(?: (?:to|into) <E>)",
         r"(?:arguments|parameters) (?:are|is) (?:declared|accepted|taken|expected|needed|required) by <E>",
         r"way <E> (?:is|must be) (?:called|declared)",
+        r"^(?:tell |say |show |see |know )?how <E> is (?:declared|called|typed|annotated)$",
+        r"(?:in )?(?:what|which) order (?:does|do|must|should) <E> (?:expects?|takes?|wants?|needs?)(?:"
+        r" <E> 's)?"
+        r" (?:arguments|parameters|args)",
+        r"(?:what|which) defaults? (?:does|do|has|have) <E> (?:have|has|set|give)?(?: for (?:<E> 's )?"
+        r"(?:keyword |positional )?(?:arguments|parameters))?",
+        r"(?:def|signature|declaration) line (?:of|for) <E>",
     ),
     "members": noun_topic(
         rf"{_PARTS}(?: (?:and|or|,|as well as)(?: its)? {_PARTS})*|contents?|body|innards|parts list"
         r"|class body|constituents",
         r"member|method|attribute|field|propert|content|bod(?:y|ies)|innard|function|variable|contain"
         r"|consist|defin|inside"
-        r"|written|within|class|in |constit|compris|made",
+        r"|written|within|class|in |constit|compris|made|hold|look|declar",
         r"what (?:does|do) <E> (?:contain|consist of|define|hold|comprise|include|bring|have inside)",
         r"what <E> (?:contains|consists of|defines|holds|comprises|includes)",
         r"what (?:is|are|stands?|do i find|would i find|can be found|will i find|can i find|i"
@@ -163,6 +174,14 @@ TOPICS: dict[str, Topic] = {
         rf"{_PARTS}(?: and {_PARTS})? (?:are |is )?(?:written|defined|declared|found)? ?(?:in|inside"
         r"|within|by|on) (?:body of )?<E>",
         rf"{_PARTS} (?:of|in|on|from) <E> along with its {_PARTS}",
+        rf"{_PARTS} (?:of|in|on|from) <E> ,? ?{_PARTS} too",
+        r"(?:member|method|attribute|field) list (?:of|for) <E>",
+        r"(?:what|everything|things) (?:is |are |that is )?(?:declared|defined|written) (?:on|in) <E>"
+        r"(?: itself)?(?: ,? (?:leaving|ignoring|without|not counting) (?:<E> 's |its )?(?:parents|bases|base"
+        r" classes)(?: aside)?)?$",
+        r"look (?:in|into|at)(?: class)? <E> and (?:tell|show|see|say)(?: me)? what (?:<E>|it) (?:holds"
+        r"|contains|has)",
+        rf"{_PARTS}(?: and {_PARTS})? (?:that |which )?belong(?:ing)? to <E>(?: itself)?",
         r"(?:look|see) inside <E>",
     ),
     "subclasses": noun_topic(
@@ -190,7 +209,8 @@ TOPICS: dict[str, Topic] = {
     "exports": noun_topic(
         r"exports?|exported (?:names|symbols)|public (?:names|interface|api|surface|symbols|face"
         r"|part)|api|names to import|offerings?",
-        r"export|public|api|avail|offer|expos|provid|publish|hand|import|choose|interface|names to",
+        r"export|public|api|avail|meant|namespace|scope|offer|expos|provid|publish|hand|import|choose"
+        r"|interface|names to",
         r"(?:what|names|{S})(?: (?:does|do|is|are))? <E> (?:exports?|offers?|exposes?|provides?"
         r"|publish(?:es)?|hands? out|makes? public"
         r"|makes? available|offers? (?:for import|to others))(?: (?:to (?:the )?(?:outside|others"
@@ -200,12 +220,19 @@ TOPICS: dict[str, Topic] = {
         r"{S}{A} (?:exported|offered|exposed|made public|published|handed out|provided) (?:by|from) <E>",
         r"import (?:something |anything )?from <E>",
         r"public in <E>",
+        r"exports? list (?:of|for) <E>",
+        r"(?:what|which names) (?:lands?|ends? up|arrives?|comes?) in (?:namespace|scope) (?:after|with"
+        r"|by|from)"
+        r" (?:a )?(?:star import|import star|wildcard import) (?:of|from) <E>",
+        r"(?:definitions|names|functions|classes|parts) (?:of|in) <E> (?:are |is )?(?:that are )?meant for"
+        r" (?:use(?: elsewhere)?|others|outside|modules|outside world|public)",
+        r"what does <E> put on offer(?: for (?:<E> 's |its )?(?:importers|users|others))?",
     ),
     "callers": noun_topic(
         r"callers?|call sites?|calling (?:code|sites?|places|functions)|usages?|users|uses"
         r"|invocations|constructions|places of use"
         r"|calls (?:to|of|into)|incoming (?:calls|call edges|edges)|instances (?:created )?",
-        r"call|invo|us(?:e|ing|age)|construct|instan|trigger|execut|refer|incoming|makes|employ|creat",
+        r"call|invo|us(?:e|ing|age)|construct|instan|trigger|execut|refer|incoming|makes|made|employ|creat",
         r"{S}{A} {CALL} <E>(?: by calling it)?",
         r"{S}{A} (?:constructs?|creates?|instantiates?|builds?|makes?)(?: new)?(?: instances?|"
         r" objects?)?(?: of)? <E>",
@@ -218,10 +245,15 @@ TOPICS: dict[str, Topic] = {
         r"where{A} (?:new )?(?:instances?|objects?)(?: of)? <E>{A} {CALLED}",
         r"{S}(?: where| in which| from which)?{A} <E>{A} {CALLED}(?: from)?$",
         r"call (?:site|place)s? (?:of|for|where) <E>",
+        r"{S}(?: that| which)? (?:has|have|with|contains?|holds?) (?:a |an )?calls? (?:to|of|into) <E>",
+        r"{S}{A} (?:still )?{CALL} <E> by calling (?:it|<E>)",
+        r"where (?:new )?<E> (?:objects?|instances?) (?:is|are) (?:made|created|constructed|built)",
+        r"(?:spots?|places?|code)? ?where (?:a |an )?(?:new )?<E>(?: objects?| instances?)? (?:is|are|gets?)"
+        r" (?:made|created|constructed|built|instantiated)",
     ),
     "callees": noun_topic(
         r"callees?|outgoing (?:calls|call edges|edges)|calls? (?:made|done|issued|placed)|called functions",
-        r"call|invo|outgoing|uses?|trigger|execut",
+        r"call|invo|outgoing|uses?|trigger|execut|hand|pass|delegat|forward|edges",
         r"{S}(?: {S})?(?: (?:does|do|did|will|is|would|can))* <E> (?:itself )?{OUT}",
         r"calls? (?:that |which )?(?:does |do |will |did )?<E> (?:makes?|performs?|issues?|does|do"
         r"|contains?|executes?)",
@@ -231,6 +263,10 @@ TOPICS: dict[str, Topic] = {
         r"(?:inside|within|in|from) <E> ,? ?{S}{A} {CALLED}",
         r"{S} (?:is|are|get|gets) (?:called|invoked|used) when <E> runs",
         r"calls (?:inside|within) <E>",
+        r"what (?:does|do|will) <E> (?:hands?|passes?|delegates?|forwards?)(?: work)? (?:to|on to|over to)",
+        r"(?:direct )?call targets? (?:of|for) <E>",
+        r"(?:calls?|edges) (?:that )?(?:leaves?|leaving|goes? out (?:of|from)|going out (?:of|from)) <E>",
+        r"{S}(?: that)? <E> {OUT}",
     ),
     "calls": noun_topic(
         r"call (?:edges|relations|relationships|links|graph|neighbours|neighbourhood|connections)(?:"
@@ -247,6 +283,10 @@ TOPICS: dict[str, Topic] = {
         r" outgoing|outgoing and incoming"
         r"|in both directions|both ways|in and out|to and from)",
         r"call (?:into|to) and (?:out of|from) <E>",
+        r"calls? (?:that |which )?(?:involves?|involving|concerns?|touch(?:es)?) <E>",
+        r"call (?:neighbourhood|neighborhood|neighbours) (?:of|around) <E>(?: ,? (?:upstream and downstream"
+        r"|downstream and upstream|both ways))?",
+        r"calls on both (?:sides|ends) of <E>",
         r"calls (?:that )?(?:lead|go) (?:to and from|to or from|into or out of) <E>",
         r"{S} calls <E> or is called by <E>",
     ),
@@ -256,7 +296,7 @@ TOPICS: dict[str, Topic] = {
         r"test|cover|exercis|check|verif",
         r"(?:tests?|test-modules?|test-files?|test suite|{S}(?: (?:of|in))?(?: (?:tests?|test suite"
         r"|test-modules?))?)"
-        r"(?: (?:that|which|is|are|there))*{A} (?:cover|exercise|test|check|touch|use|call|verif|hit"
+        r"(?: (?:that|which|is|are|there))*{A} (?:cover|exercise?|exercis|test|check|touch|use|call|verif|hit"
         r"|mention|target|run through|concern)"
         r"(?:s|es|y|ies|ing)? <E>",
         r"(?:where|how|by what|by which tests?|by which test-modules?|in which (?:tests?"
@@ -265,6 +305,12 @@ TOPICS: dict[str, Topic] = {
         r"(?:is|are|does|has) <E>{A} (?:tested|covered|exercised|checked)(?: by {S}| by (?:which"
         r" )?(?:tests?|test-modules?))?$",
         r"(?:what|who) (?:tests|exercises|covers) <E>",
+        r"(?:tests?|test-modules?)(?: that| which)? (?:would|will|could|might) (?:fail|break|go red)(?:"
+        r" first)?"
+        r" (?:if|when|once) <E> (?:went wrong|goes wrong|breaks?|broke|fails?|failed|is broken)",
+        r"how (?:is|are) <E> (?:tested|covered|exercised|checked)(?: by (?:test suite|tests?"
+        r"|test-modules?))?",
+        r"tests? code (?:of|for|about) <E>",
         r"tests?(?: (?:should|do|must|would|have|need|ought|can|could|to|is|are|will|i|we|be|run"
         r"|rerun|re-run|look|at|it makes sense|break|fail|affected|matter|relevant))*"
         r" (?:after|when|if|for|before|once|by)(?: (?:i|we|you))?(?: {CHANGE})?(?: (?:to|in|of))? <E>(?:"
@@ -286,6 +332,10 @@ TOPICS: dict[str, Topic] = {
         r"(?:test )?(?:tests?|coverage) (?:is |are )?(?:missing|lacking|absent)",
         r"{S}{A} (?:not )?(?:tested|covered|named|touched) by no(?:thing| tests?)",
         r"missing tests?",
+        r"(?:test|testing|coverage) gaps?$",
+        r"{S}(?: that| which)? (?:tests?|test suite|test-modules?) (?:never|do not|does not)"
+        r" (?:mentions?|touch(?:es)?"
+        r"|names?|covers?|exercises?|tests?|reach(?:es)?)",
     ),
     "impact": noun_topic(
         r"impact|dependents?|reverse dependenc(?:y|ies)|blast radius|importers|consequences|ripple"
@@ -294,7 +344,7 @@ TOPICS: dict[str, Topic] = {
         r" (?:dependents|importers)|effects?",
         r"impact|depend|radius|import|consequence|ripple|fallout|knock|reach|break|affect|rel(?:y"
         r"|ies)|need|requir|down|effect|stop|spread|suffer"
-        r"|if|when|us(?:e|ing)|built|hang|propagat",
+        r"|if|when|us(?:e|ing)|built|hang|propagat|leak|travel|without|backward",
         r"(?:impact|consequences|effects?|blast radius|fallout|ripple effects?|reach|knock-on"
         r" effects?)(?: {V}| does)? (?:of|from|after|on|has|have)?"
         r" ?(?:{CHANGE}|change|removal|changes|modification|edit)?(?: (?:to|in|of|from))? <E>(?:"
@@ -306,6 +356,16 @@ TOPICS: dict[str, Topic] = {
         r"|requires?|requiring)(?: directly or"
         r" indirectly)? <E>{DEEP}",
         r"(?:modules?|files?|packages?)(?: that| which)?{A} (?:uses?|using) <E>{DEEP}",
+        r"(?:impact|affected) set (?:of|for) <E>",
+        r"{S}{A} (?:stop(?:s)? working|break|breaks|fail|fails|not work|be broken) without <E>",
+        r"(?:impact|blast radius|fallout|reach) (?:of|for) <E> in terms of modules",
+        r"(?:follow|trace|walk) imports backwards? from <E> ?[:;,]? ?{S} (?:do|does|can|would|will)? ?"
+        r"(?:you|i|we|one) (?:reach|find|hit|get to|arrive at)",
+        r"(?:in|into|to) (?:which|what) modules? (?:can|could|may|might|would|does) (?:a )?(?:bug|change"
+        r"|defect|error"
+        r"|problem) (?:in|of|to) <E> (?:leak|spread|reach|travel|propagate)",
+        r"how far (?:does|do) <E> reach (?:through|via|along) imports?",
+        r"{S}{A} (?:(?:sits?|lies?|lives?|stands?) )?downstream (?:of|from) <E>",
         r"(?:if|when|once|after|should|suppose|in case|were|assuming)(?: (?:i|we|you|someone"
         r"|somebody))?(?: (?:were|was|would|want|decide|have|had|to))*"
         r" {CHANGE}(?: (?:something )?(?:to|in|of|inside))? <E> ,? ?(?:then )?(?:{S}|how much|how"
@@ -347,6 +407,8 @@ TOPICS: dict[str, Topic] = {
         r"(?:commits?|revisions?|changes)(?: (?:that|which|has|did|have))* <E> (?:went|gone|been|has"
         r"|go|passed)(?: (?:been|gone|went))? through",
         r"(?:commits?|revisions?|changes) (?:made |done |that went )?(?:to|into|on|in) <E>",
+        r"(?:histor(?:y|ies)|commits) of <E> ,? ?commit by commit",
+        r"(?:commits?|revisions?) with (?:a |any )?changes? (?:to|in|of) <E>",
         r"(?:commits?|revisions?)(?: in which| where)? <E>{A} (?:changed|modified|touched|edited)",
     ),
     "cochanges": noun_topic(
@@ -366,6 +428,9 @@ TOPICS: dict[str, Topic] = {
         r" with (?:it|<E>)|at same time|alongside))*",
         r"(?:{S}{A} )?cochang(?:es?|ed|ing) with <E>",
         r"(?:share|shares|sharing) commits with <E>",
+        r"what is <E> coupled (?:to|with) ,? ?(?:judging by|according to|going by|by) (?:commits?"
+        r"|history|log)",
+        r"{S}{A} (?:moves?|changes?|evolves?) together with <E> in (?:version control|git|history|commits?)",
         r"in same commits? as <E>",
     ),
     "architecture": noun_topic(
@@ -384,6 +449,8 @@ TOPICS: dict[str, Topic] = {
         r"|beneath) <E>",
         r"modules (?:that )?(?:belong to|make up|are part of|lie in|live in|sit in) <E>",
         r"modules (?:does|do) <E> (?:have|contain|consist of)",
+        r"modules (?:is|are)(?: package)? <E> (?:made (?:up )?of|composed of|built (?:up )?(?:of|from)"
+        r"|(?:split|divided) (?:up )?into)",
         r"(?:import )?cycles (?:in|of|among|between) (?:modules of )?<E>",
         r"(?:architecture|import cycles|import graph|import structure|(?:module|package"
         r"|project) (?:structure|layout|overview|map|organisation))",
@@ -397,7 +464,15 @@ TOPICS: dict[str, Topic] = {
         r"how (?:is|are) (?:project|code|code base|modules|repository) (?:organised|structured|laid"
         r" out|built up|arranged|split(?: up)?|divided)"
         r"(?: (?:into|in|by) (?:modules|packages|parts))?",
-        r"how (?:do )?modules (?:import|depend on|relate to|use) each-other",
+        r"how (?:do )?(?:modules|files|parts|they)(?: of (?:project|code base|code|repository))? (?:fit"
+        r"|hang|work)"
+        r" together",
+        r"modules (?:are there|exist|do we have)",
+        r"who imports whom",
+        r"how (?:do )?(?:modules|they) (?:import|depend on|relate to|use) each-other",
+        r"modules (?:that )?(?:make up|form|belong to|lie in|live in) (?:this )?(?:project|code|code base"
+        r"|repository)",
+        r"modules (?:is|are) (?:project|code|repository) (?:made (?:up )?of|composed of|built (?:from|of))",
         r"modules (?:and their imports|(?:is |does )?(?:project|code base) (?:consist of|have|contain"
         r"|made of))",
     ),

@@ -65,9 +65,18 @@ NEUTRAL = words(
     " set answer lists listing overview graph index data one ones about exist exists existing been may might"
     " should must shall go take bring provide present reveal view check-out pull come us we're i'm"
     " i'd interested"
-    " hand lay both dump produce output spell gather collect recall inform"
+    " hand lay both dump produce output spell gather collect recall inform walk through point itemise itemize"
+    " sketch draw map compute write read"
 )
 """Words that may be left over beside a frame: openers, auxiliaries, prepositions, generic nouns."""
+
+IDLE = words(
+    "please kindly thanks thank you very much so well ok okay now then and just exactly hey hi hello"
+    " which what ones one"
+    " are is they it that those these show me us tell name list give them all let know here there go on the"
+    " would could can i we want need like to see know"
+)
+"""Words of a clause that asks for nothing of its own."""
 
 OPENER = re.compile(
     r"^(?:(?:hey|hi|hello|ok|okay|well|so|now|then|next|first|second|third|finally|lastly|and|also"
@@ -106,7 +115,7 @@ TAIL = re.compile(
     r"|at (?:the )?moment|right now|for (?:me|us)|to (?:me|us)|if any|by name|in total|as (?:a )?list"
     r"|at all|in (?:a )?(?:sentence|word|line)(?: or two)?|please|in detail|in short|one by one"
     r"|thanks|thank you"
-    r"|alike|as well|too)\b"
+    r"|alike|as well|too|in turn|type hints included|in (?:the )?class hierarchy|(?:in )?(?:a )?row)\b"
 )
 """Phrases that may follow a frame."""
 
@@ -114,7 +123,7 @@ ORDER = re.compile(
     r"^(?:test|check|profile|commit|export|import|call|use|touch|change|type|log|value|cover|exercise"
     r"|detail|place|return|trigger"
     r"|document|annotate|extend|edit|construct|create|icon|picture|sprite|reach|effect|kind|info"
-    r"|param|prototype|child|cochange) «"
+    r"|param|prototype|child|cochange) «(?!\d+» 's )"
 )
 """Orders that look like the bare noun form of a topic: "test sow" is no question about tests."""
 

@@ -12,6 +12,7 @@ from study.drivers.router.lexicon import (
     ABOUT_PROJECT,
     FILLERS,
     FOR_WHOM,
+    IDLE,
     NEUTRAL,
     OPENER,
     ORDER,
@@ -21,6 +22,7 @@ from study.drivers.router.lexicon import (
 )
 from study.drivers.router.scanning import ITEM, MARK, Scanned
 from study.drivers.router.searching import read_search
+from study.drivers.router.vetoes import asks_for_less, tells_only
 from study.records import Record
 
 _FOLD = re.compile(
@@ -40,12 +42,19 @@ _ANAPHOR = re.compile(
 )
 _ITEMS = re.compile(
     r"\b(?:each one of them|each of (?:them|those|these)|every one of (?:them|those|these)|each one|each"
-    r"|every one|all of (?:them|those|these)|them all|them|those|these)(?= ?$)"
+    r"|every one|all of (?:them|those|these)|them all|(?<!at )(?<!in )(?<!after )(?<!over )all"
+    r"|them|those|these)(?= ?$)"
 )
 _FOR_EACH = re.compile(
     r"^(?:and |then )*for (?:each|every one|all|every)(?: one)?(?: of (?:them|those|these))? ,?"
     r" ?(?P<rest>.+)$"
 )
+OF_ALL = re.compile(
+    r"[?;:.,] (?:(?:then|and|please|finally) )*(?:show|list|give|get|fetch|print|display|name|enumerate|tell"
+    r"|say|report|return|find|look up|describe|explain|summari[sz]e|outline|see) (?:me )?"
+    r"(?:each|every one|them|those|these|all)\b"
+)
+"""A further clause that is about the answer before: never a part of the clause that it follows."""
 _EDGE = " ,;.:?!()"
 _IMPLIED = ("{} of {}", "{} for {}", "{} to {}", "{} {}")
 MAX_MASKS = 6
@@ -127,10 +136,14 @@ class Reader:
         """
         key = (clause, focus, implied, search)
         if key not in self._read:
-            self._read[key] = self._any_reading(clause.strip(_EDGE), focus, implied, search)
+            found = self._any_reading(clause.strip(_EDGE), focus, implied, search)
+            less = found is not None and asks_for_less(clause, found.topic)
+            self._read[key] = None if less else found
         return self._read[key]
 
     def _any_reading(self, clause: str, focus: str | None, implied: bool, search: bool) -> Step | None:
+        if OF_ALL.search(clause) or tells_only(clause):
+            return None
         for masked in self._masked(clause):
             found = self._reading(masked, focus)
             if found is not None:
@@ -272,5 +285,5 @@ def _covers(text: str, match: re.Match[str]) -> bool:
 
 
 def is_empty_of_request(clause: str, allowed: Iterable[str] = ()) -> bool:
-    """Whether a clause holds nothing but openers and neutral words."""
-    return all(word in NEUTRAL or word in FILLERS or word in allowed for word in bare(clause).split())
+    """Whether a clause asks for nothing of its own: a pleasantry, "which ones", "show me"."""
+    return all(word in IDLE or word in allowed for word in clause.strip(_EDGE).split() if word not in ",;.:?")

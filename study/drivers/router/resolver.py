@@ -6,15 +6,19 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from msgspec import structs
+
 from study.driver import Context, LoopResult
 from study.drivers.router.binding import RefusalError, achievers
 from study.drivers.router.execution import execute, refused
 from study.drivers.router.foreign import foreign_topic
 from study.drivers.router.frames import TOPICS, Topic
+from study.drivers.router.phrases import rephrased
 from study.drivers.router.planner import plan
 from study.drivers.router.plans import Plan
 from study.drivers.router.reading import Reader, Step
 from study.drivers.router.scanning import Scanned, scan
+from study.drivers.router.vetoes import orders_something
 
 STAMP = "resolver-0.8.0"
 MAX_LENGTH = 800
@@ -33,7 +37,7 @@ class Parsed:
     plan : Plan or None
         None for a request outside the fragment.
     source : str
-        ``terse command`` or ``english``.
+        ``terse command``, ``english``, or ``order`` for a request that orders something and is not read.
     """
 
     def __init__(self, scanned: Scanned, reader: Reader, found: Plan | None, source: str) -> None:
@@ -55,14 +59,18 @@ def parse(request: str, tools: Sequence[str], ctx: Context) -> Parsed:
     """
 
     def known(word: str) -> bool:
-        resolution = ctx.resolve(word)
-        return resolution.label is not None or bool(resolution.tied)
+        resolutions = (ctx.resolve(word), ctx.resolve_memory_term(word))
+        return any(found.label is not None or found.tied for found in resolutions)
 
     scanned = scan(request[:MAX_LENGTH], known)
+    ordered = orders_something(scanned.line)
+    scanned = structs.replace(scanned, line=rephrased(scanned.line))
     reader = Reader(scanned, extra_topics(tools, ctx), achievers(tools, ctx).keys())
     terse = _terse(request, ctx)
     if terse is not None:
         return Parsed(scanned, reader, terse, "terse command")
+    if ordered:
+        return Parsed(scanned, reader, None, "order")
     found = plan(scanned.line, reader) if len(request) <= MAX_LENGTH else None
     return Parsed(scanned, reader, found, "english")
 

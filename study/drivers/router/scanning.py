@@ -13,7 +13,7 @@ _TOKEN = re.compile(
     r"|(?P<short>(?:i|we|you|it|that|there|what|who|where|let|do|does|did|is|are|was|were|has|have|had|would"
     r"|could|should|ca|wo|they)(?:n?['’](?:m|d|ve|re|ll|s|t)))\b"
     r"|(?P<own>['’]s\b|(?<=s)['’](?=\s))"
-    r"|(?P<word>\w+(?:(?:\.|/|::|-)\w+)*)(?P<call>\(\))?|(?P<mark>[,;:.?!()\n–—…])",
+    r"|(?P<word>\w+(?:(?:\.|/|::|-)\w+)*)(?P<call>\(\))?|(?P<mark>[,;:.?!()\n–—…]|(?<=\s)-{1,2}(?=\s))",
     re.IGNORECASE,
 )
 _STRONG = re.compile(r"[./_\d]|::|[a-z][A-Z]|[A-Z]{2}.*[a-z]")
@@ -25,6 +25,8 @@ _SHORT = {
     "'ll": " will",
     "'s": " is",
 }
+_MARKS = {"\n": ";", "–": ",", "—": ",", "-": ",", "--": ",", "!": ".", "…": "."}
+"""Mark -> the one that is read for it."""
 _WORDS = {
     "codebase": "code base",
     "everybody": "everyone",
@@ -85,9 +87,7 @@ def scan(request: str, known: Known) -> Scanned:
 
     for match in _TOKEN.finditer(request):
         if match["mark"]:
-            parts.append(
-                {"\n": ";", "–": ",", "—": ",", "!": ".", "…": "."}.get(match["mark"], match["mark"])
-            )
+            parts.append(_MARKS.get(match["mark"], match["mark"]))
             continue
         if match["own"]:
             parts.append("'s")

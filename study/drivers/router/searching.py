@@ -50,6 +50,10 @@ _DECORATED = re.compile(
     rf"^{_SHOW}(?P<kind>{_KIND}) (?:(?:that|which|are|is|have|has|carry|with|the) )*(?:decorated"
     rf" (?:with|by)|decorator) {_WORD}$"
 )
+_CARRIES = re.compile(
+    rf"^{_SHOW}(?P<kind>{_KIND}) (?:(?:that|which) )?(?:carry|carrying|have|having|with|bear|bearing|wear)"
+    rf" (?:the |a )?{_WORD} decorator$"
+)
 _OF_KIND = re.compile(
     rf"^{_SHOW}(?P<kind>{_KIND})(?: (?:are there|is there|there are|exist|do we"
     r" have|there|does it have|are defined))?$"
@@ -81,6 +85,7 @@ def read_search(clause: str, names: Sequence[str], plain: Mapping[str, str]) -> 
         text = POLITE.sub("", OPENER.sub("", text + " ")).strip()
     for pattern, key in (
         (_DECORATED, "decorator"),
+        (_CARRIES, "decorator"),
         (_NAMED, "name"),
         *((pattern, "query") for pattern in _QUERY),
     ):

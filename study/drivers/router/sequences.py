@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from msgspec import structs
 
-from study.drivers.router.lexicon import words
+from study.drivers.router.lexicon import TAIL, words
 from study.drivers.router.plans import Plan
-from study.drivers.router.reading import Reader, Step, is_empty_of_request
+from study.drivers.router.reading import OF_ALL, Reader, Step, is_empty_of_request
 from study.records import Record
 
 _SPLIT = re.compile(
     r"\s*(?:[,;.:?!]\s*)*(?:(?<=\s)(?:and then|then|after that|afterwards|after which|followed by|as"
     r" well as|along with|together with|plus"
-    r"|and also|and finally|and next|next|finally|lastly|and|but|so|or else|because|before that)(?=\s"
-    r"|$)\s*)+(?:[,:]\s*)*"
+    r"|and also|and finally|and next|(?<!the )next|finally|lastly|and|but|so|or else|because"
+    r"|before that)(?=\s|$)\s*)+(?:[,:]\s*)*"
     r"|\s*[,;.:?!]+(?:\s+[,;.:?!]+)*\s*|\s*\bwhile\b\s*"
 )
 _GERUND = {
@@ -50,12 +51,18 @@ _FIRST_PERSON = re.compile(
     r"|just [a-z]+|recently [a-z]+|only [a-z]+|must [a-z]+|should [a-z]+|will [a-z]+|might [a-z]+|may"
     r" [a-z]+|had to [a-z]+|would [a-z]+"
     r"|changed|edited|touched|broke|refactored|renamed|moved|fixed|found|saw|read|looked|listed"
-    r"|noticed|inherited|wrote|rewrote|heard|came)\b"
+    r"|noticed|inherited|wrote|rewrote|heard|came|stumbled|tripped|ran into|came across"
+    r"|(?:plan|prepare|review|schedule|maintain|own|discuss|wonder about|work on|know|teach) [a-z«]+)"
+    r"(?![a-z])"
     r"(?!.*\b(?:you|deleted|removed) (?:to|please)\b)"
 )
 _SUBORDINATE = re.compile(
-    r"^(?:before|after|since|as|because|now that|given that|while|in order to|once|when|for|with|if"
-    r"|suppose|supposing|assuming) (?:i|we|my|our)\b"
+    r"^(?:before|after|since|as|because|now that|given that|while|in order to|once|when|for|with) (?:i"
+    r"|we|my|our)\b"
+    r"|^(?:if|suppose|supposing|assuming) (?:i|we) (?:(?:were|want|wanted|decide|decided|have|had|need) to )?"
+    r"(?:chang|touch|edit|modif|alter|rewrit|rewrote|refactor|remov|delet|renam|break|broke|drop|mov"
+    r"|replac|rework"
+    r"|swap|fix|extend|split)"
     r"|^(?:to|in order to) (?:be able to |safely )?(?:change|understand|review|plan|prepare|refactor"
     r"|edit|fix|debug|judge|decide|see)\b"
     r"|^(?:before|while|when|for) (?:changing|editing|touching|refactoring|renaming|deleting|removing"
@@ -70,6 +77,8 @@ _WISH = re.compile(
     r"^(?:so |now |and )*(?:i|we) (?:want|need|plan|would like|intend|wish|order|ask"
     r"|command) "
 )
+_AND = re.compile(r"\s*,?\s*(?:and)?\s*$")
+_CORRECTION = re.compile(r"\b(?:instead|rather|or)\b")
 _BARE = re.compile(
     r"^(?:(?:show|list|give|name|print|me|also|and|or|of|for|to|in|those of|that of|ones of|one of"
     r"|(?:do )?same (?:for|with|of)|likewise"
@@ -99,6 +108,8 @@ class _Progress(Record):
     waiting: tuple[str, ...] = ()
     background: bool = False
     wished: bool = False
+    shared: bool = False
+    """Whether the last step's entity is shared by topics before it."""
 
 
 def single(line: str, reader: Reader) -> Plan | None:
@@ -143,13 +154,31 @@ def _steps(line: str, reader: Reader, focus: str | None = None) -> tuple[Step, .
             joint = line[atoms[at - 1][1] : atoms[at][0]] if at else ""
             if _goes_on_telling(clause, joint, state):
                 return None
-            ahead = _advance(clause, reader, state, single=end == at + 1)
+            if end == at + 1 and _is_shared(line, atoms[at:], reader, state):
+                ahead = _waiting(state, clause)
+            else:
+                ahead = _advance(clause, reader, state, single=end == at + 1)
             if ahead is not None:
                 state, at = ahead, end
                 break
         else:
             return None
     return None if state.waiting or not state.steps else _merged(state.steps)
+
+
+def _is_shared(line: str, atoms: list[tuple[int, int]], reader: Reader, state: _Progress) -> bool:
+    """Whether a topic without an entity is one of several that share the one named after the last."""
+    if state.focus is None:
+        return False
+    for (start, end), (after, until) in pairwise(atoms):
+        clause, other = line[start:end], line[after:until]
+        bare_topic = not reader.mentions(clause) and reader.read(clause, state.focus, implied=False) is None
+        if not bare_topic or reader.read(clause, state.focus) is None or not _AND.match(line[end:after]):
+            return False
+        named = reader.read(other, implied=False)
+        if named is not None and named.term is not None:
+            return _REQUEST.match(other) is None
+    return False
 
 
 def _goes_on_telling(clause: str, joint: str, state: _Progress) -> bool:
@@ -182,21 +211,59 @@ def _advance(clause: str, reader: Reader, state: _Progress, *, single: bool) -> 
     if single and state.steps and not state.waiting:
         again = same_topic(clause, reader, state.steps[-1])
         if again is not None:
-            return _with_step(state, again, reader)
+            several = state.shared or _CORRECTION.search(clause)
+            return None if several else _with_step(state, again, reader)
+    if _is_about_several(clause, state):
+        return None
     alone = reader.read(clause, state.focus, implied=False)
-    if alone is not None:
+    repeats = alone is not None and alone.term is None and _says_again(clause, reader, state)
+    if alone is not None and not repeats:
         return _with_step(state, alone, reader)
     if not single:
         return None
+    if _says_again(clause, reader, state):
+        return state
     background = _background(clause, reader, state, named)
     if background is not None:
         return background
+    if state.steps and state.steps[-1].each:
+        return None
     implied = reader.read(clause, state.focus) if state.focus is not None and not named else None
     if implied is not None:
         return _with_step(state, implied, reader)
     if not named and state.focus is None and not state.steps and reader.read(clause, "?") is not None:
-        return structs.replace(state, waiting=(*state.waiting, clause))
+        return _waiting(state, clause)
     return None
+
+
+def _is_about_several(clause: str, state: _Progress) -> bool:
+    """Whether a clause is about two entities at once, which no step can be."""
+    if len(state.steps) < 2 or not re.search(r"\b(?:their|both|either)\b", clause):
+        return False
+    before, last = state.steps[-2:]
+    return before.topic == last.topic and None not in (before.term, last.term) and before.term != last.term
+
+
+def _says_again(clause: str, reader: Reader, state: _Progress) -> bool:
+    """Whether a clause without a name only says again what the step before asks for."""
+    if not state.steps or state.focus is None or reader.mentions(clause):
+        return False
+    last, again = state.steps[-1], reader.read(clause, state.focus, search=False)
+    if again is not None and again.term is None and re.search(r"\bthey\b", clause):
+        return again.topic == last.topic
+    return again is not None and (again.topic, again.term) == (last.topic, last.term)
+
+
+def _waiting(state: _Progress, clause: str) -> _Progress:
+    """Return the progress with one more topic that waits for its entity."""
+    return _Progress(
+        steps=state.steps,
+        focus=state.focus,
+        waiting=(*state.waiting, clause),
+        background=state.background,
+        wished=state.wished,
+        shared=state.shared,
+    )
 
 
 def _with_step(state: _Progress, step: Step, reader: Reader) -> _Progress | None:
@@ -209,14 +276,16 @@ def _with_step(state: _Progress, step: Step, reader: Reader) -> _Progress | None
         if found is None:
             return None
         earlier.append(Step(topic=found.topic, term=step.term))
-    return _Progress(steps=(*state.steps, *earlier, step), focus=step.term or state.focus)
+    return _Progress(
+        steps=(*state.steps, *earlier, step), focus=step.term or state.focus, shared=bool(earlier)
+    )
 
 
 def same_topic(clause: str, reader: Reader, last: Step) -> Step | None:
     """Read a clause that is a name alone: the topic before, about another entity."""
-    if last.term is None or last.values:
+    if last.term is None or last.values or reader.read(clause, last.term, search=False) is not None:
         return None
-    text = re.sub(r"\binstead\b", "", clause).strip(" ,;.")
+    text = TAIL.sub("", re.sub(r"\binstead\b", "", clause)).strip(" ,;.")
     for line in (text, *reader.masks(text)):
         match = _BARE.match(reader.folded(line))
         if match:
@@ -226,23 +295,29 @@ def same_topic(clause: str, reader: Reader, last: Step) -> Step | None:
 
 def _background(clause: str, reader: Reader, state: _Progress, named: list[str]) -> _Progress | None:
     """Return the progress after a clause that is only read for its entity, or None for any other clause."""
+    if OF_ALL.search(f", {clause}"):
+        return None
     if is_empty_of_request(clause, _TRIVIAL):
         return state
     personal = _FIRST_PERSON.match(clause)
     if (
         personal
         and _WISH.match(clause)
-        and not re.match(r".*?\b(?:want|need|plan|like|intend|wish) to\b", clause)
+        and not re.match(r".*?\b(?:(?:want|need|like|wish) to|plan|intend)\b", clause)
     ):
         return None
-    if not (personal or _SUBORDINATE.match(clause) or _TAKE_APART.match(reader.folded(clause))):
+    topic = _TAKE_APART.match(reader.folded(clause))
+    if not (personal or _SUBORDINATE.match(clause) or topic):
         return None
     if not named:
         named = [
             reader.name(mark) for line in reader.masks(clause)[:1] for mark in re.findall(r"«(\d+)»", line)
         ]
     return structs.replace(
-        state, focus=named[-1] if named else state.focus, background=True, wished=bool(_WISH.match(clause))
+        state,
+        focus=named[-1] if named else state.focus,
+        background=topic is None,
+        wished=bool(_WISH.match(clause)),
     )
 
 

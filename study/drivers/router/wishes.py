@@ -66,7 +66,7 @@ _SCOPED: tuple[tuple[tuple[str, ...], str], ...] = (
     ),
     (
         _ANY,
-        rf"(?:can|could|may|might) (?:i|we|one|you) {_DO} <E> (?:safely|without (?:risk|worry"
+        rf"(?:can|could|may|might) (?:i|we|one|you) {_DO} <E> (?:safely|without (?:risk|worry(?:ing)?"
         r"|worries|danger|fear|trouble))",
     ),
     (
@@ -130,6 +130,12 @@ _SCOPED: tuple[tuple[tuple[str, ...], str], ...] = (
     (_GAP, r"<E> 's (?:coverage|test) gaps?"),
     (
         _GAP,
+        rf"(?:can|could|may|dare) (?:i|we|one) {_DO} <E> without breaking (?:things?|anything|something|code"
+        r"|modules?)(?: that| which)? (?:nobody|no one|no tests?|nothing|is|are) (?:tests?|covers?|notices?"
+        r"|untested|uncovered|not tested)",
+    ),
+    (
+        _GAP,
         r"(?:which |what |of )?(?:dependents|importers|modules (?:that )?depend(?:ing|ent)? on"
         r"|modules depending on) (?:of )?<E> (?:would |could |might |may |will )?(?:break|fail|go"
         r" wrong|change)"
@@ -188,7 +194,10 @@ _GLOBAL: tuple[tuple[tuple[str, ...], str], ...] = (
         rf"(?:which|what) {_SCOPE_ADJ}{_KIND}(?: that is untested| without tests)? (?:would|could"
         r"|will|does|might) (?:hurt|break|cost|harm|damage|endanger|affect) (?:us )?(?:most|most"
         r" others|most modules|most of project|worst)"
-        rf"(?: (?:if|when|should) .*)?",
+        r"(?: (?:if|when|should) (?:it|they|that|something|one of them)(?: (?:is|are|were|was|gets?"
+        r"|broke|breaks?"
+        r"|changes?|changed|fails?|failed|goes wrong|went wrong|touched|edited|modified|break|change"
+        r"|fail))*)?",
     ),
     (
         _GAP,
@@ -256,7 +265,8 @@ def _compiled(
     lead = (
         r"^(?:(?:show|list|give|find|tell|name|what is|what are|which is|which are|how (?:high|big"
         r"|large|great|serious) is|is there|are there|determine"
-        r"|identify|out|point|assess|evaluate|report|is|it|know|see) )*"
+        r"|identify|out|point|assess|evaluate|report|is|it|know|see|work|say|name|print|display|get|fetch"
+        r"|return|look up|explain) )*"
     )
     made: list[tuple[tuple[str, ...], re.Pattern[str]]] = []
     for rules, pattern in table:

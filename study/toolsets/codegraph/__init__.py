@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -11,18 +11,21 @@ from typing import Any
 from study.cases import Suite
 from study.errors import DriverError
 from study.toolsets.codegraph.build import build_graph
-from study.toolsets.codegraph.capabilities import EXCLUDED_FROM_REGISTRY, REGISTRY
+from study.toolsets.codegraph.capabilities import EXCLUDED_FROM_REGISTRY, GRAPH_REGISTRY, REGISTRY
 from study.toolsets.codegraph.commands import TERSE_COMMANDS
 from study.toolsets.codegraph.graph import Entity, Graph, load_graph, write_graph
+from study.toolsets.codegraph.plain import PlainGraph
 from study.toolsets.codegraph.tools import CodeGraphTools
 
 __all__ = [
     "EXCLUDED_FROM_REGISTRY",
+    "GRAPH_REGISTRY",
     "REGISTRY",
     "TERSE_COMMANDS",
     "CodeGraphTools",
     "Entity",
     "Graph",
+    "PlainGraph",
     "build_graph",
     "load_graph",
     "open_toolset",
@@ -67,4 +70,17 @@ def open_toolset(suite: Suite, *, config: Mapping[str, Any] = MappingProxyType({
 @lru_cache(maxsize=16)
 def _opened(path: Path, digest: str, source: str | None) -> CodeGraphTools:
     """Read and index one graph; the digest in the key makes a changed file be read again."""
-    return CodeGraphTools(load_graph(path), Path(source) if source is not None else None)
+    return _FileTools(path, Path(source) if source is not None else None)
+
+
+class _FileTools(CodeGraphTools):
+    """The tools of a graph file, with a second way to their answers."""
+
+    def __init__(self, path: Path, source: Path | None) -> None:
+        super().__init__(load_graph(path), source)
+        self._path = path
+
+    @cached_property
+    def oracle(self) -> PlainGraph:
+        """The answers by brute force over the same file, for the lint; read when first asked for."""
+        return PlainGraph(self._path)

@@ -15,7 +15,8 @@ _SITED = "sited-symbol"
 _CLASS = "class"
 _MODULE = "module"
 _PACKAGE = "package"
-"""What a parameter binds as: free text, any symbol, any symbol with a place, or one kind of entity."""
+_TERM = "memory-term"
+"""What a parameter binds as: text, any symbol, any symbol with a place, a kind of entity, a memory term."""
 
 
 def _query(
@@ -41,6 +42,18 @@ def _query(
         parameters=parameters,
         preconditions=tuple(preconditions),
         effects={"add": [{"kind": "knows", "topic": topic, "param": arg}], "del": []},
+    )
+
+
+def _memory_query(tool: str, question: str, arg: str, further: tuple[Parameter, ...] = ()) -> Capability:
+    """Return a capability that reads the memory facts about one term; the topic has the tool's name."""
+    return Capability(
+        name=f"tmct_{tool}",
+        label=tool,
+        question=question,
+        parameters=(Parameter(name=arg, kind=_TERM, arg=arg, required=True), *further),
+        preconditions=({"kind": "memory-facts", "param": arg},),
+        effects={"add": [{"kind": "knows", "topic": tool, "param": arg}], "del": []},
     )
 
 
@@ -82,10 +95,29 @@ REGISTRY = Registry(
             _PACKAGE,
             required=False,
         ),
+        _memory_query("related", "Which terms mean the same as this one, or are related to it?", "term"),
+        _memory_query(
+            "sprite",
+            "What does the sprite of this look like?",
+            "class",
+            (
+                Parameter(name="expression", kind=_TEXT, arg="expression"),
+                Parameter(name="size", kind=_TEXT, arg="size"),
+            ),
+        ),
     ],
     "study.toolsets.codegraph.capabilities",
 )
-"""The closed world of the code graph: what a case may declare."""
+"""The closed world of a code graph with memory facts: what a case may declare."""
+
+MEMORY_TOOLS = ("tmct_related", "tmct_sprite")
+"""The tools that answer from memory facts."""
+
+GRAPH_REGISTRY = Registry(
+    [capability for name, capability in REGISTRY.items() if name not in MEMORY_TOOLS],
+    "study.toolsets.codegraph.capabilities",
+)
+"""The closed world of a code graph without memory facts."""
 
 EXCLUDED_FROM_REGISTRY: dict[str, str] = {
     "tmct_snippet": "its output is raw source of any length, and it depends on a source folder being present",

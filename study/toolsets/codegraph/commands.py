@@ -22,6 +22,8 @@ TERSE_COMMANDS: Mapping[str, tuple[str, str | None]] = MappingProxyType(
         "history": ("tmct_history", "symbol"),
         "cochanges": ("tmct_cochanges", "symbol"),
         "architecture": ("tmct_architecture", "package"),
+        "related": ("tmct_related", "term"),
+        "sprite": ("tmct_sprite", "class"),
     }
 )
 """Verb -> (tool, key of the argument that follows the verb; None for a verb that stands alone)."""

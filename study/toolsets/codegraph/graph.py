@@ -33,7 +33,8 @@ touches            commit -> module or test module
 cochanges          module or test module -> {the other one: number of shared commits}; each pair once
 ================== ================================================================================
 
-A graph made elsewhere needs entities, and those relations that it knows.
+Optional is ``memory``: terms beside the code (:mod:`study.toolsets.codegraph.memory`). A graph made elsewhere
+needs entities, and those relations that it knows.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ from study.digest import JSON, is_object, read_json_file
 from study.errors import InputError, StudyError, did_you_mean, listed
 from study.records import Record
 from study.runs import write_file
+from study.toolsets.codegraph.memory import Memory, contradictions
 
 Kind = Literal["module", "test-module", "class", "function", "method", "attribute", "global", "commit"]
 KINDS: tuple[Kind, ...] = (
@@ -133,6 +135,7 @@ class Graph(Record):
     relations: Relations
     unparsed: tuple[Unparsed, ...] = ()
     left_out: tuple[str, ...] = ()
+    memory: Memory | None = None
 
 
 def relation_from(pairs: Iterable[tuple[str, str]]) -> Relation:
@@ -155,9 +158,16 @@ def graph_bytes(graph: Graph) -> bytes:
         ",\n".join(blocks),
         '\n},\n"unparsed":',
         _line([msgspec.to_builtins(u) for u in sorted(graph.unparsed, key=lambda u: u.path)]),
-        f',\n"left_out":{_line(sorted(graph.left_out))}}}\n',
+        f',\n"left_out":{_line(sorted(graph.left_out))}',
+        "" if graph.memory is None else f',\n"memory":{_memory(graph.memory)}',
+        "}\n",
     ]
     return "".join(parts).encode("utf-8")
+
+
+def _memory(memory: Memory) -> str:
+    parts: dict[str, Any] = msgspec.to_builtins(memory)
+    return "{\n" + ",\n".join(f"{_line(key)}:{_line(part)}" for key, part in parts.items()) + "\n}"
 
 
 def _line(value: JSON) -> str:
@@ -183,7 +193,7 @@ def write_graph(graph: Graph, path: Path) -> None:
     RunError
         When the file cannot be written; an older one is then still there.
     """
-    write_file(path, graph_bytes(graph))
+    write_file(path, graph_bytes(graph), resumes=False)
 
 
 def load_graph(path: Path) -> Graph:
@@ -213,6 +223,8 @@ def graph_from_json(data: JSON, where: str = "graph") -> Graph:
     graph = convert(data, Graph, where, InputError, step)
     _check_entities(graph, where)
     _check_relations(graph, where)
+    for wrong in contradictions(graph.memory or Memory()):
+        raise _error(wrong.problem, f"{where}:memory.{wrong.place}")
     return graph
 
 

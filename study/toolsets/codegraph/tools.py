@@ -3,7 +3,8 @@
 ``result`` is the whole answer, sorted by code point; ``text`` shows the first of it. A term is bound as
 :class:`study.toolsets.codegraph.names.NameIndex` says. An unknown or tied term and an entity of the wrong
 kind are a :class:`study.driver.ToolError`, never an empty answer. *Sited* is everything but a commit;
-*symbol* is a module, class, function, method, attribute or global.
+*symbol* is a module, class, function, method, attribute or global; *memory term* is
+explained in :mod:`study.toolsets.codegraph.memory`.
 
 ============ ================ =========================================================================
 tool         argument         answer
@@ -51,6 +52,7 @@ from study.toolsets.codegraph.bundle import context_lines, page
 from study.toolsets.codegraph.commands import TERSE_COMMANDS
 from study.toolsets.codegraph.graph import KINDS, Entity, Graph
 from study.toolsets.codegraph.index import Answer, GraphIndex
+from study.toolsets.codegraph.memory import SIZES, Memory
 from study.toolsets.codegraph.names import NameIndex
 from study.toolsets.codegraph.snippet import read_snippet
 
@@ -77,6 +79,8 @@ class CodeGraphTools:
     ----------
     names : tuple of str
         Every tool that :meth:`dispatch` runs, registered or not.
+    labels : frozenset of str
+        Every label of the graph and every term of its memory.
     commands : mapping of str to (str, str or None)
         The terse commands: verb -> (tool, key of its argument).
     """
@@ -86,6 +90,8 @@ class CodeGraphTools:
     def __init__(self, graph: Graph, source: Path | None = None) -> None:
         self._index = GraphIndex(graph)
         self._names = NameIndex(self._index)
+        self._memory = graph.memory or Memory()
+        self._labels = frozenset([*self._index.entities, *self._memory.terms])
         self._source = source
         self._texts: dict[tuple[str, str], str] = {}
         self._tools: dict[str, tuple[frozenset[str], _Tool]] = self._table()
@@ -95,9 +101,19 @@ class CodeGraphTools:
         """Every name that :meth:`dispatch` can run."""
         return tuple(self._tools)
 
+    @property
+    def labels(self) -> frozenset[str]:
+        """Every label of the graph, and every term of its memory: what a pinned result may name."""
+        return self._labels
+
     def resolve(self, term: str) -> Resolution:
         """Bind a term to an entity of the graph."""
         return self._names.resolve(term)
+
+    def resolve_memory_term(self, term: str) -> Resolution:
+        """Bind a mention to a term of the memory facts."""
+        found = self._memory.find(term.strip())
+        return Resolution(found[0], "term") if len(found) == 1 else Resolution(None, tied=found)
 
     def dispatch(self, name: str, arguments: Mapping[str, Any]) -> ToolResult:
         """Run one tool.
@@ -139,6 +155,8 @@ class CodeGraphTools:
             "tmct_signature": (frozenset({"symbol"}), self._signature),
             "tmct_untested": (frozenset(), self._untested),
             "tmct_architecture": (frozenset({"package"}), self._architecture),
+            "tmct_related": (frozenset({"term"}), self._related),
+            "tmct_sprite": (frozenset({"class", "expression", "size"}), self._sprite),
             "tmct_snippet": (frozenset({"symbol"}), self._snippet),
             "tmct_context": (frozenset({"symbol"}), self._context),
             "tmct_context_more": (frozenset({"symbol", "page"}), self._context_more),
@@ -233,6 +251,32 @@ class CodeGraphTools:
         if text is None:
             text = self._texts["architecture", label or ""] = wording.architecture(label, found, self._index)
         return ToolResult(True, text, None, label, list(found))
+
+    def _related(self, arguments: _Arguments) -> ToolResult:
+        term = self._bind_term(arguments, "term")
+        found = self._memory.relatives(term)
+        text = wording.listing(f"related to {term}", [f"{other} ({how})" for other, how in found])
+        return ToolResult(True, text, None, term, [other for other, _ in found])
+
+    def _sprite(self, arguments: _Arguments) -> ToolResult:
+        term = self._bind_term(arguments, "class")
+        size = as_text(arguments.get("size")) or "1"
+        if size not in map(str, SIZES):
+            raise ToolError(f"the size {size!r} is none of {listed(map(str, SIZES))}")
+        try:
+            lines = self._memory.sprite(term, as_text(arguments.get("expression")) or None, int(size))
+        except LookupError as error:
+            raise ToolError(str(error.args[0])) from None
+        return ToolResult(True, "\n".join(lines), None, term, [term])
+
+    def _bind_term(self, arguments: _Arguments, key: str) -> str:
+        term = as_text(arguments.get(key))
+        found = self._memory.find(term)
+        if len(found) == 1:
+            return found[0]
+        if not term or found:
+            raise ToolError(self._unbound(term, key, found))
+        raise ToolError(f"the memory knows no {term!r}{did_you_mean(term, self._memory.terms)}")
 
     def _snippet(self, arguments: _Arguments) -> ToolResult:
         label = self._bind(arguments, "symbol", SITED)

@@ -10,7 +10,7 @@ from study.binding import Binder
 from study.driver import Context, ToolError
 from study.registry import load_registry
 from study.toolsets.codegraph import EXCLUDED_FROM_REGISTRY, REGISTRY, TERSE_COMMANDS
-from study.toolsets.codegraph.capabilities import registry_bytes
+from study.toolsets.codegraph.capabilities import GRAPH_REGISTRY, MEMORY_TOOLS, registry_bytes
 
 CASES = Path(__file__).resolve().parents[4] / "cases"
 VALUES = {
@@ -22,11 +22,16 @@ VALUES = {
     "module": "lots",
     "class": "Lot",
     "package": "seedbank",
+    "term": "lot",
+    "expression": "sealed",
+    "size": "2",
 }
 ABSENT = {"query": "zzz", "kind": "zzz", "name": "zzz", "decorator": "zzz"}
+PICTURED = ("expression", "size")
+"""Arguments that change the text of an answer and not its labels."""
 REFERENCE = """
 search describe signature impact members subclasses exports callers callees calls
-tests_for untested history cochanges architecture
+tests_for untested history cochanges architecture related sprite
 """
 
 
@@ -70,9 +75,10 @@ def test_every_argument_key_is_read_by_the_dispatcher(toy, name, arg):
 @pytest.mark.parametrize(("name", "arg"), every_key())
 def test_every_argument_key_decides_the_answer(toy, name, arg):
     arguments = arguments_for(name, with_key=arg)
-    before = toy.dispatch(name, arguments).result
+    part = "text" if arg in PICTURED else "result"
+    before = getattr(toy.dispatch(name, arguments), part)
     try:
-        after = toy.dispatch(name, {**arguments, arg: ABSENT.get(arg, "no such entity")}).result
+        after = getattr(toy.dispatch(name, {**arguments, arg: ABSENT.get(arg, "no such entity")}), part)
     except ToolError:
         after = None
     assert after != before
@@ -135,7 +141,8 @@ def test_every_capability_is_a_well_formed_reading_operator():
         assert capability.read_only
         assert capability.label
         assert capability.question.endswith("?")
-        assert {"kind": "graph-loaded"} in capability.preconditions
+        graph_loaded = {"kind": "graph-loaded"} in capability.preconditions
+        assert graph_loaded == (capability.name not in MEMORY_TOOLS)
         assert len(capability.topics) == 1
         assert capability.effects["del"] == []
         (effect,) = capability.effects["add"]
@@ -143,13 +150,18 @@ def test_every_capability_is_a_well_formed_reading_operator():
         topics.update(capability.topics)
         for parameter in capability.parameters:
             if parameter.required:
-                condition = {"kind": "resolves", "param": parameter.name, "class": parameter.kind}
-                assert condition in capability.preconditions
+                resolves = {"kind": "resolves", "param": parameter.name, "class": parameter.kind}
+                memory = {"kind": "memory-facts", "param": parameter.name}
+                assert (resolves if graph_loaded else memory) in capability.preconditions
     assert len(topics) == len(REGISTRY)
 
 
-@pytest.mark.parametrize("suite", ["toy", "click"])
-def test_the_registry_files_are_the_table(suite):
+@pytest.mark.parametrize(("suite", "registry"), [("toy", REGISTRY), ("click", GRAPH_REGISTRY)])
+def test_the_registry_files_are_the_table(suite, registry):
     path = CASES / suite / "registry.json"
-    assert load_registry(path).digest == REGISTRY.digest
-    assert path.read_bytes() == registry_bytes()
+    assert load_registry(path).digest == registry.digest
+    assert path.read_bytes() == registry_bytes(registry)
+
+
+def test_a_graph_without_memory_facts_registers_no_memory_tools():
+    assert [name for name in REGISTRY if name not in GRAPH_REGISTRY] == list(MEMORY_TOOLS)
