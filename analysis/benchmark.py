@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -157,6 +158,8 @@ class DriverResult(Record, rename="camel"):
         Calls that were reported or attempted, all of which the hallucination gate checked.
     problems : dict
         Code of a hallucinated call -> how often.
+    hard_fails : dict
+        Code of a hard fail -> in how many rows; those of hallucinated calls included.
     failing : tuple of FailingRow
         Rows that did not pass, in case order.
     result_only : tuple of FailingRow
@@ -165,6 +168,8 @@ class DriverResult(Record, rename="camel"):
         Case id -> outcome.
     rows_digest : str
         SHA-256 of its ``product.jsonl``.
+    code_digest : str or None
+        SHA-256 over its source files (see :func:`study.drivers.sources.code_digest`); None when unknown.
     """
 
     name: str
@@ -182,6 +187,8 @@ class DriverResult(Record, rename="camel"):
     result_only: tuple[FailingRow, ...]
     outcomes: dict[str, CaseOutcome]
     rows_digest: str
+    hard_fails: dict[str, int] = msgspec.field(default_factory=dict[str, int])
+    code_digest: str | None = None
 
     @property
     def standing(self) -> str:
@@ -192,6 +199,11 @@ class DriverResult(Record, rename="camel"):
         if self.rung_reached is None:
             return f"{reached}, {RUNGS[0]} has no cases here"
         return f"{reached}, no gate failed"
+
+
+def told_codes(counts: Mapping[str, int]) -> str:
+    """Return ``"fabricated-call 3, undeclared 1"``: codes of hard fails, each with its number of cases."""
+    return ", ".join(f"{code} {count}" for code, count in counts.items())
 
 
 class Check(Record, rename="camel"):
@@ -234,6 +246,8 @@ class DriverChange(Record, rename="camel"):
     Attributes
     ----------
     name, version_before, version_after : str
+    code_before, code_after : str or None
+        Digests of the driver's source files; None where none was recorded.
     before, after : Tally
         All cases of either report.
     unchanged_before, unchanged_after : Tally
@@ -252,6 +266,13 @@ class DriverChange(Record, rename="camel"):
     unchanged_after: Tally
     other_after: Tally
     flips: tuple[Flip, ...]
+    code_before: str | None = None
+    code_after: str | None = None
+
+    @property
+    def code_changed(self) -> bool:
+        """Whether both reports recorded the driver's code, and not the same."""
+        return None not in (self.code_before, self.code_after) and self.code_before != self.code_after
 
     @property
     def gained(self) -> int:

@@ -145,6 +145,8 @@ def _driver(then: DriverResult, now: DriverResult, unchanged: Sequence[str]) -> 
         name=now.name,
         version_before=then.version,
         version_after=now.version,
+        code_before=then.code_digest,
+        code_after=now.code_digest,
         before=_tally(then.outcomes.values()),
         after=_tally(now.outcomes.values()),
         unchanged_before=_tally(_of(then.outcomes, unchanged)),

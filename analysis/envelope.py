@@ -41,7 +41,8 @@ class EnvelopeCapability(Record, rename="camel"):
     structured_ok : bool or None
         No call had unknown, missing or invalid arguments.
     tools_ok : bool or None
-        No call named a tool that is not registered or not declared.
+        No call named a tool that is not registered or not declared, and there is no hard fail beyond the
+        arguments of calls: none is reported that was never made, none with effects tried or left out.
     """
 
     max_context_tokens: int | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
@@ -28,8 +28,8 @@ def rung_rows(table: RunTable) -> tuple[RungRow, ...]:
     Returns
     -------
     tuple of RungRow
-        Counts of trials. The gate passes without any hallucination and with at least half of the trials
-        completed; it reads one rung by itself.
+        Counts of trials. The gate passes without any hallucination or other hard fail and with at least half
+        of the trials completed; it reads one rung by itself.
     """
     kept = table.frame.filter(~pl.col("void_pair"))
     counts = kept.group_by("rung", "arm").agg(
@@ -38,23 +38,20 @@ def rung_rows(table: RunTable) -> tuple[RungRow, ...]:
         score(table.protocol, "completion").sum().alias("completed"),
         score(table.protocol, "result_completion").sum().alias("result_completed"),
         (pl.col("hallucinated").list.len() > 0).sum().alias("hallucinated"),
+        (pl.col("hard_fails").list.len() > 0).sum().alias("hard_failed"),
     )
     found = {(row["rung"], row["arm"]): row for row in counts.iter_rows(named=True)}
     return tuple(
-        RungRow(
-            **found[rung, arm],
-            gate_pass=_gate(
-                found[rung, arm]["completed"], found[rung, arm]["hallucinated"], found[rung, arm]["total"]
-            ),
-        )
+        RungRow(**found[rung, arm], gate_pass=_gate(found[rung, arm]))
         for rung in RUNGS
         for arm in ARMS
         if (rung, arm) in found
     )
 
 
-def _gate(completed: int, hallucinated: int, total: int) -> bool:
-    return hallucinated == 0 and completed >= COMPLETION_FLOOR * total
+def _gate(counts: Mapping[str, int]) -> bool:
+    clean = not counts["hallucinated"] and not counts["hard_failed"]
+    return clean and counts["completed"] >= COMPLETION_FLOOR * counts["total"]
 
 
 def driver_result(
@@ -65,6 +62,7 @@ def driver_result(
     *,
     slug: str,
     floor: bool,
+    code_digest: str | None = None,
     level: float = 0.95,
 ) -> DriverResult:
     """Return the result of one measured driver: its rollup, with an interval over tasks for each rung.
@@ -81,6 +79,8 @@ def driver_result(
         At least the cases of the rows.
     floor : bool
         Whether the driver is an anchor.
+    code_digest : str, optional
+        SHA-256 over its source files.
     level : float
         Two-sided confidence level.
     """
@@ -101,6 +101,7 @@ def driver_result(
         )
 
     problems = Counter(str(problem["code"]) for row in rows for problem in row["verdict"]["hallucinated"])
+    hard_fails = Counter(str(code) for row in rows for code in row["verdict"].get("hardFails", ()))
     return DriverResult(
         name=name,
         slug=slug,
@@ -113,10 +114,12 @@ def driver_result(
         rung_reached=rollup.rung_reached,
         calls=sum(_calls(row) for row in rows),
         problems=dict(sorted(problems.items())),
+        hard_fails=dict(sorted(hard_fails.items())),
         failing=tuple(_told(row, "reasons") for row in rows if not row["verdict"]["pass"]),
         result_only=tuple(_told(row, "resultReasons") for row in rows if _result_only(row)),
         outcomes={str(row["caseId"]): _outcome(row) for row in rows},
         rows_digest=sha256(rows_bytes(rows)),
+        code_digest=code_digest,
     )
 
 

@@ -152,7 +152,10 @@ class OrderEffect(Record):
 
 
 class RungRow(Record):
-    """One arm on one rung: counts, the metric pair and the gate of the ladder."""
+    """One arm on one rung: counts, the metric pair and the gate of the ladder.
+
+    ``hard_failed`` counts trials with a hard fail of any code, hallucinated ones included.
+    """
 
     arm: str
     rung: str
@@ -162,6 +165,7 @@ class RungRow(Record):
     result_completed: int
     hallucinated: int
     gate_pass: bool
+    hard_failed: int = 0
 
 
 class Verdict(Record):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from analysis.benchmark import RUNG_NAMES, Answer, CaseEntry, DriverResult, RungResult
+from analysis.benchmark import RUNG_NAMES, Answer, CaseEntry, DriverResult, RungResult, told_codes
 from analysis.envelope import (
     Envelope,
     EnvelopeCapability,
@@ -33,7 +33,8 @@ _NOTES = (
     "A class is a shape of request (its rung, and what it asks for) over a set of topics: all topics of the "
     "shape together (level shape), or one set of topics (level topics). Each level stands on its own tasks.",
     "A topic that a shape lists was measured there; proven by itself it is only as a class of level topics.",
-    "A class is in with no failure, enough tasks, and a proven rung. Its interval is that of the rate of "
+    "A class is in with no failure, enough tasks, a proven rung, and a driver without any hard fail (a call "
+    "that is hallucinated, or told otherwise than it was seen). Its interval is that of the rate of "
     "flawless cases over tasks; intervals are not adjusted for the number of classes.",
     "A rung is proven when it lies in the unbroken chain of passed gates from TOOL-0 and the lower limit of "
     "its plan completion over tasks, overrides not counted, is not below the floor of the gate.",
@@ -100,15 +101,21 @@ def build_envelope(
 
 
 def _capability(driver: DriverResult) -> EnvelopeCapability:
-    measured = driver.calls > 0
+    measured = driver.calls > 0 or bool(driver.hard_fails)
     return EnvelopeCapability(
         max_context_tokens=None,
         max_context_tokens_measured=False,
         structured_ok=not any(code in driver.problems for code in ARGUMENT_SHAPE) if measured else None,
         structured_ok_measured=measured,
-        tools_ok=not any(code in driver.problems for code in TOOL_BOUNDARY) if measured else None,
+        tools_ok=_tools_ok(driver) if measured else None,
         tools_ok_measured=measured,
     )
+
+
+def _tools_ok(driver: DriverResult) -> bool:
+    """Whether nothing failed at the boundary of the tools; the shape of arguments is an axis of its own."""
+    beyond = any(code not in ARGUMENT_SHAPE for code in driver.hard_fails)
+    return not beyond and not any(code in driver.problems for code in TOOL_BOUNDARY)
 
 
 def _metrics(result: RungResult, *, gated: bool) -> Metrics:
@@ -183,6 +190,8 @@ def _request_class(
         why = f"the rung {key.rung} is not proven"
     elif failures:
         why = f"{failures} of {len(cases)} cases failed"
+    elif driver.hard_fails:
+        why = f"the driver has hard fails: {told_codes(driver.hard_fails)}"
     else:
         why = _lacks_tasks(found.interval, found.n_tasks)
     level: Literal["shape", "topics"] = "shape" if key.topics is None else "topics"
@@ -212,6 +221,8 @@ def _may_route(driver: DriverResult, split: str, classes: Iterable[RequestClass]
         return False, "a floor driver is an anchor: nothing is routed to it"
     if split != "held-out":
         return False, f"{split} split: its cases were open when drivers were written; measure --held-out"
+    if driver.hard_fails:
+        return False, f"the driver has hard fails: {told_codes(driver.hard_fails)}"
     if not any(found.in_envelope for found in classes):
         return False, "no class of requests is in the envelope"
     return True, "held-out cases; only the classes that are in, and only topics that they list"

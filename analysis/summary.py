@@ -127,6 +127,7 @@ def _design(table: RunTable) -> dict[str, Any]:
         "tasks": frame["task_id"].n_unique(),
         "families": frame["template_family"].n_unique(),
         "cases": frame["case_id"].n_unique(),
+        **({} if table.pinned_results is None else {"pinned_results": table.pinned_results}),
         "pairs": frame["pair"].n_unique(),
         "trials": len(frame),
         "suites": list(protocol.workload.suites),

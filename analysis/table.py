@@ -113,12 +113,15 @@ class RunTable(Record):
     lock : dict
         The lock.
     lock_digest : str
+    pinned_results : int or None
+        Selected cases that expect a result besides calls; None when the cases are not known.
     """
 
     frame: pl.DataFrame
     protocol: Protocol
     lock: dict[str, Any]
     lock_digest: str
+    pinned_results: int | None = None
 
 
 class Groups(Record):
@@ -167,7 +170,8 @@ def read_run(folder: str | Path) -> RunTable:
         )
     rows = read_product(place)
     _compare_outcomes(rows, finals, str(place.product))
-    return build_table(
+    pinned = sum("result" in case.expect for part in frozen.selection.suites for case in part.cases)
+    table = build_table(
         rows,
         frozen.schedule,
         protocol=frozen.protocol,
@@ -177,6 +181,7 @@ def read_run(folder: str | Path) -> RunTable:
         split_pairs=state.split_pairs,
         where=str(place.product),
     )
+    return msgspec.structs.replace(table, pinned_results=pinned)
 
 
 def _compare_outcomes(rows: Sequence[JSON], finals: Mapping[int, Attempt], where: str) -> None:

@@ -12,6 +12,7 @@ from study.bundled import bundled_suites, find_suite
 from study.cases import Case, Suite, SuiteFile, TaskEntry, load_suite, read_cases
 from study.driver import Toolset
 from study.drivers import LoadedDriver, load_driver, resolved_config
+from study.drivers.sources import code_digest
 from study.errors import InputError, IntegrityError, did_you_mean, listed
 from study.executors import InProcess, PreparedCase
 from study.grading import compile_case
@@ -27,6 +28,7 @@ LADDER_STAMP = "0.1.0"
 """The label of a ladder run; raised by hand when rows change their meaning, never read from the package."""
 
 LADDER_SEED = 0
+MOST_WORKERS = 64
 TIMEOUT_S = 20.0
 
 
@@ -38,12 +40,13 @@ class LadderCases(Record):
 
 
 class Measured(Record):
-    """One measured driver: rows in case order, their rollup, and the stamps that occur in them."""
+    """One measured driver: rows in case order, their rollup, the stamps in them, a digest of its code."""
 
     rows: list[Row]
     rollup: Rollup
     stamps: tuple[str, ...]
     floor: bool
+    code_digest: str | None = None
 
 
 def case_source(cases: str | None, registry: str | None, graph: str | None) -> list[Suite]:
@@ -63,9 +66,11 @@ def case_source(cases: str | None, registry: str | None, graph: str | None) -> l
         When something is missing or malformed.
     """
     if cases is None:
+        _refuse_extras(registry, graph)
         return [load_suite(find_suite(f"bundled:{name}")) for name in bundled_suites()]
     path = Path(cases)
     if not path.is_file():
+        _refuse_extras(registry, graph)
         return [load_suite(find_suite(cases))]
     if registry is None:
         raise InputError(
@@ -74,6 +79,16 @@ def case_source(cases: str | None, registry: str | None, graph: str | None) -> l
             next_step="add --registry FILE, or name a suite folder",
         )
     return [_bare_suite(path, Path(registry), None if graph is None else Path(graph))]
+
+
+def _refuse_extras(registry: str | None, graph: str | None) -> None:
+    for option, given in (("--registry", registry), ("--graph", graph)):
+        if given is not None:
+            raise InputError(
+                f"{option} {given} belongs to a case file, and none is given",
+                where=option,
+                allowed="with --cases FILE; a suite names its own registry and graph",
+            )
 
 
 def _bare_suite(path: Path, registry: Path, graph: Path | None) -> Suite:
@@ -191,7 +206,13 @@ def measure(
         rows.append(build_row(case, produced, grade, stamp=stamp, version=loaded.stamp))
         graded.append((case.rung, grade))
     stamps = tuple(dict.fromkeys(str(row["driver"]) for row in rows))
-    return Measured(rows=rows, rollup=roll_up(graded, _trivial(parts)), stamps=stamps, floor=loaded.floor)
+    return Measured(
+        rows=rows,
+        rollup=roll_up(graded, _trivial(parts)),
+        stamps=stamps,
+        floor=loaded.floor,
+        code_digest=code_digest(loaded.source_file),
+    )
 
 
 def _trivial(parts: Iterable[LadderCases]) -> dict[str, list[tuple[str, Grade]]]:
@@ -260,24 +281,20 @@ def _in_workers(
             ) from None
 
 
-def regrade_file(rows: Path, cases: Path | None, registry: Path | None) -> tuple[list[str], int]:
+def regrade_file(rows: Path, suites: Sequence[Suite]) -> tuple[list[str], int]:
     """Grade a file of ladder rows again.
 
     Parameters
     ----------
     rows : Path
-    cases : Path or None
-        As for :func:`case_source`: None for the bundled suites, whose rows may be mixed.
-    registry : Path or None
+    suites : sequence of Suite
+        As :func:`case_source` returns them; the rows of several may be mixed.
 
     Returns
     -------
     (list of str, int)
         One line a difference, and the number of rows.
     """
-    suites = case_source(
-        None if cases is None else str(cases), None if registry is None else str(registry), None
-    )
     recorded = read_rows(rows)
     left = recorded
     found: list[str] = []

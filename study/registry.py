@@ -90,7 +90,8 @@ class Registry(Mapping[str, Capability]):
     Raises
     ------
     SuiteError
-        For a duplicate or empty name, a malformed precondition, or a topic achieved twice.
+        For a duplicate or empty name, a malformed precondition, a topic achieved twice, or a capability that
+        only reads and deletes something.
     """
 
     def __init__(self, capabilities: Iterable[Capability], where: str = "registry") -> None:
@@ -139,6 +140,12 @@ def _check_capability(capability: Capability, where: str) -> None:
     for n, condition in enumerate(capability.preconditions):
         _check_condition(condition, known, f"{where}.preconditions[{n}]")
     _check_effects(capability.effects, f"{where}.effects")
+    if capability.read_only and capability.effects["del"]:
+        raise SuiteError(
+            "readOnly is true, and effects.del says that a call takes something away",
+            where=f"{where}.effects.del",
+            allowed='"readOnly": false, or an empty list',
+        )
 
 
 def _check_condition(condition: dict[str, Any], known: set[str], where: str) -> None:

@@ -39,8 +39,11 @@ class RunFolder:
 
 
 @contextmanager
-def writing(path: Path) -> Generator[None]:
-    """Turn an operating-system error while writing below ``path`` into a clear one."""
+def writing(path: Path, *, resumes: bool = True) -> Generator[None]:
+    """Turn an operating-system error while writing below ``path`` into a clear one.
+
+    ``resumes`` says whether the same command would go on where it stopped.
+    """
     try:
         yield
     except OSError as error:
@@ -49,12 +52,15 @@ def writing(path: Path) -> Generator[None]:
             f"cannot write: {reason}",
             code="write",
             where=str(error.filename or path),
-            next_step="free or choose another place (--out DIR) and repeat the command: it goes on from here",
+            next_step="free or choose another place (--out DIR) and repeat the command"
+            + (": it goes on from here" if resumes else ""),
         ) from None
 
 
-def write_file(path: Path, data: bytes) -> None:
+def write_file(path: Path, data: bytes, *, resumes: bool = True) -> None:
     """Write a file as a whole: a reader sees the old bytes or the new ones, never a part.
+
+    ``resumes`` is for the error (see :func:`writing`).
 
     Raises
     ------
@@ -62,7 +68,7 @@ def write_file(path: Path, data: bytes) -> None:
         When the place cannot be written.
     """
     temporary = path.with_name(f".{path.name}.part")
-    with writing(path):
+    with writing(path, resumes=resumes):
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("wb") as stream:
             stream.write(data)

@@ -219,7 +219,8 @@ def _gate(result: RungResult) -> tuple[str, bool]:
     if result.receipt:
         return f"skipped: {result.receipt}", False
     if not result.score.gate_pass:
-        return "gate FAILED", True
+        hard = result.score.hard_failed > result.score.hallucinated
+        return f"gate FAILED{f' · {result.score.hard_failed} hard fails' if hard else ''}", True
     status = result.completion.interval.status
     if status == "ok":
         return "gate passed", False

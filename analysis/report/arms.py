@@ -64,7 +64,7 @@ def ladder(results: Results) -> Iterator[Block]:
         yield Paragraph(text="No ladder rows were recorded.")
         return
     yield Table(
-        caption="One row a rung and arm",
+        caption="One row a rung and arm; no gate passes with a hard fail, hallucinated or other",
         headers=("rung", "arm", "n", "passed", "completion", "result completion", "hallucination", "gate"),
         rows=tuple(_rung_row(row, pilot=wording.is_pilot(results)) for row in results.ladder),
         right=(2, 3),

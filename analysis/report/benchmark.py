@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 
 from analysis import formatting
-from analysis.benchmark import RUNG_NAMES, Benchmark, DriverResult, FailingRow, RungResult
+from analysis.benchmark import RUNG_NAMES, Benchmark, DriverResult, FailingRow, RungResult, told_codes
 from analysis.envelope import Envelope, RequestClass, RungEvidence
 from analysis.report import benchmark_changes, markdown_page
 from analysis.report.benchmark_words import cases_of, of_cases, over_tasks, rung_list, share
 from analysis.report.blocks import Block, Box, Bullets, Facts, Figure, Heading, Page, Paragraph, Table, Tone
+from study.grading.rollup import percent
 from study.records import RUNGS
 
 _CLASSES = (
@@ -51,10 +52,13 @@ def headline(benchmark: Benchmark) -> str:
     """Return where the subject stands, in one line."""
     subject = benchmark.driver(benchmark.subject)
     score = subject.overall.score
-    return (
-        f"{subject.name}: {of_cases(score.passed, score.total)} pass, {score.hallucinated} hallucinate; "
-        f"{subject.standing}"
-    )
+    parts = [f"{of_cases(score.passed, score.total)} pass", f"{score.hallucinated} hallucinate"]
+    if subject.hard_fails:
+        parts.append(f"{score.hard_failed} with a hard fail ({told_codes(subject.hard_fails)})")
+    if score.result_completed != score.completed:
+        plan, result = (percent(n, score.total) for n in (score.completed, score.result_completed))
+        parts.append(f"plan completion {plan} %, result completion {result} %")
+    return f"{subject.name}: {', '.join(parts)}; {subject.standing}"
 
 
 def _headline(benchmark: Benchmark) -> Iterator[Block]:
@@ -113,8 +117,9 @@ def _driver(benchmark: Benchmark, driver: DriverResult, figures: Mapping[str, st
     trivial = tuple(driver.overall.trivial)
     yield Table(
         caption=(
-            f"Version {driver.version}, stamps in the rows: {', '.join(driver.stamps)}. Percentages are of "
-            "cases, half up; the gate reads them. The mean over tasks has a "
+            f"Version {driver.version}, {_code(driver)}stamps in the rows: {', '.join(driver.stamps)}. "
+            "Percentages are of cases, half up; the gate reads them. Hard fails are hallucinated calls and "
+            "calls told otherwise than they were seen. The mean over tasks has a "
             f"{formatting.confidence(record.level)} interval by the one-arm task bootstrap ({record.method})"
         ),
         headers=(
@@ -127,11 +132,12 @@ def _driver(benchmark: Benchmark, driver: DriverResult, figures: Mapping[str, st
             "mean over tasks",
             "result completion",
             "hallucination",
+            "hard fails",
             "gate",
             *(f"{name} completes" for name in trivial),
         ),
         rows=tuple(_rung_row(result) for result in (*driver.rungs, driver.overall)),
-        right=(2, 3, 4, 5, 7, 8, *range(10, 10 + len(trivial))),
+        right=(2, 3, 4, 5, 7, 8, 9, *range(11, 11 + len(trivial))),
     )
     order, gated = driver.ladder.order, driver.ladder.gated_at
     yield Bullets(
@@ -143,6 +149,10 @@ def _driver(benchmark: Benchmark, driver: DriverResult, figures: Mapping[str, st
             "The overall row has no gate: it can look fine while the ladder is gated.",
         )
     )
+
+
+def _code(driver: DriverResult) -> str:
+    return f"code {driver.code_digest[:12]}, " if driver.code_digest else ""
 
 
 def _overrides(benchmark: Benchmark, driver: DriverResult) -> Iterator[str]:
@@ -169,6 +179,7 @@ def _rung_row(result: RungResult) -> tuple[str, ...]:
         over_tasks(result.completion),
         share(score.result_completed, score.total),
         share(score.hallucinated, score.total),
+        share(score.hard_failed, score.total),
         "-" if score.rung == "overall" else gate,
         *(share(count, score.total) for count in result.trivial.values()),
     )
@@ -321,6 +332,14 @@ def _decision(benchmark: Benchmark) -> Iterator[Block]:
 
 def decision(benchmark: Benchmark, driver: DriverResult) -> str:
     """Return what the ladder decides about a driver; a gated ladder is never a pass."""
+    text = _decided(benchmark, driver)
+    if driver.hard_fails:
+        count = cases_of(driver.overall.score.hard_failed)
+        text += f" HARD FAILS in {count} ({told_codes(driver.hard_fails)}): not to be relied on anywhere."
+    return text
+
+
+def _decided(benchmark: Benchmark, driver: DriverResult) -> str:
     if driver.floor:
         return f"nothing is decided about a floor; {driver.standing}."
     gated = driver.ladder.gated_at

@@ -37,10 +37,21 @@ def _sentences(found: DriverChange, changes: Changes) -> Iterator[str]:
         yield f"The rest is the measure: {_passing(found.other_after)} that are new or changed pass."
     if changes.gone_cases:
         yield f"No longer measured: {cases_of(len(changes.gone_cases))} of the previous report."
-    if world := [meaning.text for meaning in changes.meanings if meaning.world]:
+    world = [meaning.text for meaning in changes.meanings if meaning.world]
+    if world:
         yield f"NOT read as capability, for the world changed too: {'; '.join(world)}."
-    elif found.version_before == found.version_after and found.flips:
+    if found.code_changed:
+        yield code_change(found)
+    elif not world and found.version_before == found.version_after and found.flips:
         yield f"The driver says that it is the same version ({found.version_after})."
+
+
+def code_change(found: DriverChange) -> str:
+    """Return that the driver's code changed, and what its version says of that."""
+    same = found.version_before == found.version_after
+    said = f"though it says that it is the same version ({found.version_after})"
+    other = f"version {found.version_before} before, {found.version_after} now"
+    return f"The driver's code changed, {said if same else other}."
 
 
 def _passing(tally: Tally) -> str:
@@ -61,6 +72,8 @@ def changes(benchmark: Benchmark) -> Iterator[Block]:
     items = [f"CHANGE OF MEANING ({meaning.code}): {meaning.text}." for meaning in found.meanings]
     yield Bullets(items=tuple(items or ["No change of meaning: the same cases, judged in the same way."]))
     yield from _case_lists(found)
+    if coded := [change for change in found.drivers if change.code_changed]:
+        yield Bullets(items=tuple(_code_item(change) for change in coded))
     rows = [_driver_row(change) for change in found.drivers]
     rows += [(name, "not measured", "", "", "", "", "") for name in found.new_drivers]
     rows += [(name, "", "not measured", "", "", "", "") for name in found.gone_drivers]
@@ -83,6 +96,11 @@ def changes(benchmark: Benchmark) -> Iterator[Block]:
         )
     else:
         yield Paragraph(text="No unchanged case has another outcome.")
+
+
+def _code_item(change: DriverChange) -> str:
+    before, after = (str(digest)[:12] for digest in (change.code_before, change.code_after))
+    return f"{change.name}: {code_change(change)} SHA-256 {before} then, {after} now."
 
 
 def _case_lists(found: Changes) -> Iterator[Block]:

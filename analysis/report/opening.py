@@ -13,6 +13,7 @@ from study.digest import canonical, is_object
 from study.records import ARMS
 
 _SHOWN_APART = {"driver", "stamp", "floor", "config"}
+_OPTIONAL = {"pinned_results"}
 _ABSENT = object()
 
 
@@ -81,6 +82,7 @@ def design(results: Results) -> Iterator[Block]:
         "tasks": "tasks",
         "families": "template families",
         "cases": "cases",
+        "pinned_results": "cases that expect a result",
         "repetitions": "repetitions",
         "pairs": "pairs",
         "trials": "trials",
@@ -91,7 +93,7 @@ def design(results: Results) -> Iterator[Block]:
         "conditions": "conditions",
         "seed": "seed",
     }
-    rows = [(labels[key], _plain(plan.get(key))) for key in labels]
+    rows = [(labels[key], _plain(plan.get(key))) for key in labels if key in plan or key not in _OPTIONAL]
     rows += [(key, _plain(plan[key])) for key in plan if key not in labels and key not in PROVENANCE]
     yield Heading(text="What was run")
     yield Facts(rows=tuple(rows))

@@ -19,7 +19,7 @@ def unshown(results: Results) -> Iterator[Block]:
         items = ["Nothing was shown about either arm in relation to the other: this is a pilot."]
     else:
         items = [*_use(results), *[line for estimate in results.endpoints if (line := _endpoint(estimate))]]
-    items += [*_hard_fails(results), *_reach(results)]
+    items += [*_hard_fails(results), *_results(results), *_reach(results)]
     yield Heading(text="What was not shown")
     yield Bullets(items=tuple(items))
 
@@ -60,6 +60,27 @@ def _hard_fails(results: Results) -> Iterator[str]:
         elif fails.count == 0:
             seen = f"none in {fails.trials} trials"
             yield f"Hard fails of the {arm}: {seen}; that their rate is zero was not shown."
+
+
+def _results(results: Results) -> Iterator[str]:
+    """Say that results were compared with nothing, where cases expect some and no endpoint reads them."""
+    pinned = results.design.get("pinned_results")
+    if not pinned or any(estimate.name == "result_completion" for estimate in results.endpoints):
+        return
+    shares = " / ".join(_result_share(results, arm) for arm in ARMS)
+    told = f"; result completion was {shares} ({' / '.join(ARMS)})" if results.ladder else ""
+    yield (
+        f"Nothing about results: completion compares calls, not results, and no endpoint is result_completion"
+        f"{told}. {pinned} of {results.design.get('cases')} cases expect a result."
+    )
+
+
+def _result_share(results: Results, arm: str) -> str:
+    rows = [row for row in results.ladder if row.arm == arm]
+    count, total = sum(row.result_completed for row in rows), sum(row.total for row in rows)
+    if wording.is_pilot(results) or not total:
+        return f"{count} of {total} trials"
+    return formatting.percent(count / total)
 
 
 def _reach(results: Results) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -27,13 +28,14 @@ from study.grading import GRADER_VERSION
 from study.grading.rows import read_rows, rows_bytes
 from study.ladder import LadderCases, Measured, measure
 from study.ladderchecks import check_drivers, regrade, repeats, sealing
-from study.runs import next_in_series, write_file
+from study.runs import next_in_series, series, write_file
 
 if TYPE_CHECKING:
     from analysis.benchmark import DriverResult
 
 BENCHMARK = "benchmark.json"
 ENVELOPE = "envelope.json"
+TITLE = "BENCHMARK_AGENT"
 PREFERRED = "goal"
 """The driver that headline and envelope are about, where it is measured."""
 
@@ -76,7 +78,8 @@ def report(asked: Asked) -> bool:
     """
     slugs = check_drivers(asked.drivers, search=asked.search)
     reds = {} if asked.reds is None else _read_reds(asked.reds)
-    folder, version = _folder(asked.out, asked.label)
+    folder = _folder(asked.out, asked.label)
+    version = _version(folder, asked.label, asked.out)
     previous = _previous(asked, folder)
     run_started = _now()
     arms = [_measure(asked, name, slug, folder) for name, slug in slugs.items()]
@@ -94,25 +97,43 @@ def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def _folder(out: Path | None, label: str) -> tuple[Path, str]:
-    """Return a folder that does not exist or is empty, and the version with the same suffix."""
+def _folder(out: Path | None, label: str) -> Path:
+    """Return a folder that does not exist or is empty; name what an earlier report left unfinished there."""
     wanted = Path("runs") / "ladder" / label if out is None else out
-    wanted = wanted if wanted.name else wanted.resolve()
+    wanted = wanted if wanted.name not in ("", "..") else wanted.resolve()
     if wanted.is_dir() and not any(wanted.iterdir()):
-        return wanted, label
-    folder = next_in_series(wanted.parent, wanted.name)
-    return folder, label + folder.name.removeprefix(wanted.name)
+        return wanted
+    for earlier in series(wanted.parent, wanted.name)[-1:]:
+        if (earlier / "drivers").is_dir() and not any(earlier.glob(f"{TITLE}_*.md")):
+            click.echo(f"found an unfinished report in {earlier}; it is left as it is", err=True)
+    return next_in_series(wanted.parent, wanted.name)
+
+
+def _version(folder: Path, label: str, out: Path | None = None) -> str:
+    """Return the label with the number that the folder has in its series, if it has one."""
+    for stem in (label, *([out.name] if out is not None else [])):
+        if re.fullmatch(rf"{re.escape(stem)}_\d{{3,}}", folder.name):
+            return label + folder.name.removeprefix(stem)
+    return label
+
+
+def _known(path: Path) -> Benchmark:
+    """Read a report; one whose folder got its number from whoever named it goes by that number."""
+    found = read_benchmark(path)
+    if found.version != found.stamp:
+        return found
+    return msgspec.structs.replace(found, version=_version(path.resolve().parent, found.stamp))
 
 
 def _previous(asked: Asked, folder: Path) -> tuple[Path, Benchmark] | None:
     """Return the named previous report, else the latest beside ``folder`` that asked the same."""
     if asked.previous is not None:
         path = asked.previous / BENCHMARK if asked.previous.is_dir() else asked.previous
-        return path, read_benchmark(path)
+        return path, _known(path)
     beside: list[tuple[Path, Benchmark]] = []
     for path in sorted(folder.absolute().parent.glob(f"*/{BENCHMARK}")):
         try:
-            found = read_benchmark(path)
+            found = _known(path)
         except InputError as error:
             click.echo(f"not compared with: {error}", err=True)
             continue
@@ -142,14 +163,16 @@ def _measure(asked: Asked, name: str, slug: str, folder: Path) -> _Arm:
         name, asked.parts, stamp=asked.label, concurrency=asked.concurrency, search=asked.search
     )
     path = folder / "drivers" / slug / "product.jsonl"
-    write_file(path, rows_bytes(measured.rows))
+    write_file(path, rows_bytes(measured.rows), resumes=False)
     return _Arm(name, slug, measured, [*_row_checks(asked, name, measured, path)])
 
 
 def _row_checks(asked: Asked, name: str, measured: Measured, path: Path) -> Iterator[Check]:
     total = len(measured.rows)
-    bad = measured.rollup.overall.hallucinated
+    bad, hard = measured.rollup.overall.hallucinated, measured.rollup.overall.hard_failed
     yield Check(name=f"{name}: no hallucination", held=not bad, text=f"{bad} of {total} rows hallucinate")
+    text = f"{hard} of {total} rows have a hard fail, hallucinations included"
+    yield Check(name=f"{name}: no hard fail", held=not hard, text=text)
     differing = regrade(read_rows(path), asked.parts)
     text = differing[0] if differing else f"{total} rows of the written file graded again"
     yield Check(name=f"{name}: every verdict can be derived again", held=not differing, text=text)
@@ -201,6 +224,7 @@ def _analyse(
             cases,
             slug=arm.slug,
             floor=arm.measured.floor,
+            code_digest=arm.measured.code_digest,
         )
         for arm in arms
     )
@@ -244,7 +268,7 @@ def _write(benchmark: Benchmark, folder: Path) -> dict[str, Path]:
     for result in benchmark.drivers:
         drawn[result.name] = f"figures/ladder-{result.slug}.svg"
         figure = figures.ladder(result, setting)
-        write_file(folder / drawn[result.name], figures.to_svg(figure).encode("utf-8"))
+        write_file(folder / drawn[result.name], figures.to_svg(figure).encode("utf-8"), resumes=False)
         written[f"figure of {result.name}"] = folder / drawn[result.name]
     envelope = build_envelope(
         benchmark.driver(benchmark.subject),
@@ -257,9 +281,9 @@ def _write(benchmark: Benchmark, folder: Path) -> dict[str, Path]:
     for what, name, data in (
         ("envelope", ENVELOPE, _readable(envelope)),
         ("data", BENCHMARK, _readable(benchmark)),
-        ("report", f"BENCHMARK_AGENT_{benchmark.version}.md", page.encode("utf-8")),
+        ("report", f"{TITLE}_{benchmark.version}.md", page.encode("utf-8")),
     ):
-        write_file(folder / name, data)
+        write_file(folder / name, data, resumes=False)
         written[what] = folder / name
     return written
 
@@ -275,8 +299,17 @@ def _show(benchmark: Benchmark, written: dict[str, Path]) -> None:
     click.echo(paragraph(headline(benchmark)))
     click.echo(paragraph(delta(benchmark)))
     rows = [_row(result) for result in benchmark.drivers]
-    header = ("driver", "cases", "pass", "plan completion", "result completion", "hallucination", "ladder")
-    click.echo(text_table(header, rows, right=(1, 2, 3, 4, 5)))
+    header = (
+        "driver",
+        "cases",
+        "pass",
+        "plan completion",
+        "result completion",
+        "hallucination",
+        "hard fails",
+        "ladder",
+    )
+    click.echo(text_table(header, rows, right=(1, 2, 3, 4, 5, 6)))
     for result in benchmark.drivers:
         click.echo(paragraph(f"decision on {result.name}: {decision(benchmark, result)}", rest="  "))
     for check in benchmark.checks:
@@ -288,6 +321,12 @@ def _show(benchmark: Benchmark, written: dict[str, Path]) -> None:
 
 def _row(result: DriverResult) -> tuple[str, ...]:
     score = result.overall.score
-    counts = (score.passed, score.completed, score.result_completed, score.hallucinated)
+    counts = (
+        score.passed,
+        score.completed,
+        score.result_completed,
+        score.hallucinated,
+        score.hard_failed,
+    )
     name = f"{result.name} (floor)" if result.floor else result.name
     return name, str(score.total), *(share(count, score.total) for count in counts), result.standing

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from study.cli.common import print_findings
+from study.cli.common import print_findings, refuse_faulty_cases
 
 
 @click.command("grade")
@@ -22,9 +22,13 @@ def command(run: str, cases: str | None, registry: str | None) -> int:
 
     When RUN is a file, it holds ladder rows; --cases says of which suite.
     """
+    from study.errors import InputError
+
     if cases is not None or Path(run).is_file():
-        found, total = _ladder_rows(
-            Path(run), None if cases is None else Path(cases), None if registry is None else Path(registry)
+        found, total = _ladder_rows(Path(run), cases, registry)
+    elif registry is not None:
+        raise InputError(
+            "--registry belongs to a case file", where="--registry", next_step="add --cases FILE"
         )
     else:
         found, total = _run_folder(Path(run))
@@ -47,7 +51,9 @@ def _run_folder(path: Path) -> tuple[list[str], int]:
     return product_differences(read_bytes(folder.product, "product"), rows), len(rows)
 
 
-def _ladder_rows(rows: Path, cases: Path | None, registry: Path | None) -> tuple[list[str], int]:
-    from study.ladder import regrade_file
+def _ladder_rows(rows: Path, cases: str | None, registry: str | None) -> tuple[list[str], int]:
+    from study.ladder import case_source, regrade_file
 
-    return regrade_file(rows, cases, registry)
+    suites = case_source(cases, registry, None)
+    refuse_faulty_cases(cases, suites, with_tools=False)
+    return regrade_file(rows, suites)

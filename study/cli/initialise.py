@@ -28,7 +28,7 @@ def command(directory: str) -> int:
             next_step="choose an empty folder",
         )
     for source, place in files.items():
-        write_file(place, source.read_bytes())
+        write_file(place, source.read_bytes(), resumes=False)
         click.echo(f"wrote {place}")
     click.echo(
         f"\nnext:\n  cd {shell_quoted(directory)}\n  study check comparison.toml\n"

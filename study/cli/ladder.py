@@ -79,20 +79,23 @@ def command(
     Exits 0 when it was measured, whatever came of it; 1 for a failed gate (of the subject) with
     --fail-on-gate.
     """
+    from study.cli.common import refuse_faulty_cases
     from study.errors import InputError
-    from study.ladder import LADDER_STAMP, case_source, measure, select_cases
+    from study.ladder import LADDER_STAMP, MOST_WORKERS, case_source, measure, select_cases
     from study.runs import check_stamp
 
     _check_options(ctx.params)
     if explain is not None:
         click.echo(_explained(explain, case_source(cases or EXPLAINED_SUITE, registry, graph)[0]))
         return 0
-    if concurrency < 1:
-        raise InputError(f"{concurrency} workers", where="--concurrency", allowed="1 or more")
+    if not 1 <= concurrency <= MOST_WORKERS:
+        raise InputError(f"{concurrency} workers", where="--concurrency", allowed=f"1 to {MOST_WORKERS}")
     label = check_stamp(stamp or LADDER_STAMP)
-    ids = [part.strip() for part in only.split(",") if part.strip()] if only else []
+    ids = [] if only is None else _named_ids(only)
     split = "held-out" if held_out else "development"
-    parts = select_cases(case_source(cases, registry, graph), split=split, rung=rung, only=ids)
+    suites = case_source(cases, registry, graph)
+    refuse_faulty_cases(cases, suites, with_tools=True)
+    parts = select_cases(suites, split=split, rung=rung, only=ids)
     if report:
         failed = _report(ctx, parts, split, label)
         return 1 if fail_on_gate and failed else 0
@@ -107,6 +110,14 @@ def command(
 def _check_options(given: dict[str, Any]) -> None:
     from study.errors import InputError
 
+    for name, value in given.items():
+        if name != "explain" and isinstance(value, str) and not value.strip():
+            option = f"--{name.replace('_', '-')}"
+            raise InputError(f"{option} is empty", where=option, next_step="give it a value, or leave it out")
+    if given["out"] is not None and Path.cwd().is_relative_to(Path(given["out"]).resolve()):
+        raise InputError(
+            "is the working folder, or holds it", where=f"--out {given['out']}", allowed="a folder of its own"
+        )
     named = [f"--{name.replace('_', '-')}" for name in REPORT_ONLY if given[name]]
     if named and not given["report"]:
         raise InputError(f"{named[0]} belongs to a report", where=named[0], next_step="add --report")
@@ -114,6 +125,15 @@ def _check_options(given: dict[str, Any]) -> None:
         raise InputError("--explain measures nothing to report on", where="--explain")
     if given["drivers"] and given["driver"]:
         raise InputError("--driver and --drivers were both given", where="--driver", allowed="one of them")
+
+
+def _named_ids(only: str) -> list[str]:
+    from study.errors import InputError
+
+    ids = [part.strip() for part in only.split(",") if part.strip()]
+    if not ids:
+        raise InputError(f"{only!r} names no case", where="--only", allowed="case ids, separated by commas")
+    return ids
 
 
 def _report(ctx: click.Context, parts: Sequence[LadderCases], split: str, label: str) -> bool:
@@ -184,7 +204,7 @@ def _write(measured: Measured, label: str, out: Path | None) -> Path:
         raise InputError(
             "holds rows already, and nothing is overwritten", where=str(product), next_step="--out"
         )
-    write_file(product, rows_bytes(measured.rows))
+    write_file(product, rows_bytes(measured.rows), resumes=False)
     return product
 
 
@@ -195,7 +215,16 @@ def _show(driver: str, label: str, measured: Measured, gated: bool) -> None:
     if measured.floor:
         click.echo("FLOOR: this driver is an anchor, not a router; what it reaches is a floor, no baseline")
     rollup = measured.rollup
-    header = ["rung", "n", "pass", "plan completion", "result completion", "hallucination", "gate"]
+    header = [
+        "rung",
+        "n",
+        "pass",
+        "plan completion",
+        "result completion",
+        "hallucination",
+        "hard fails",
+        "gate",
+    ]
     rows = [_rung_row(score, rollup, gated) for score in (*rollup.rungs, rollup.overall)]
     header += [f"{name} completes" for name in rollup.trivial]
     for row, score in zip(rows, (*rollup.rungs, rollup.overall), strict=True):
@@ -212,7 +241,7 @@ def _rung_row(score: RungScore, rollup: Rollup, gated: bool) -> list[str]:
 
     skipped = gated and any(receipt.rung == score.rung for receipt in rollup.ladder.receipts)
     gate = "skipped" if skipped else "pass" if score.gate_pass else "FAIL"
-    shares = (score.completed, score.result_completed, score.hallucinated)
+    shares = (score.completed, score.result_completed, score.hallucinated, score.hard_failed)
     return [
         score.rung,
         str(score.total),
@@ -234,7 +263,8 @@ def _show_failures(rows: list[Row]) -> None:
     failed = [row for row in rows if not row["verdict"]["pass"]]
     for row in failed[:SHOWN_FAILURES]:
         verdict = row["verdict"]
-        mark = "hallucination" if verdict["hallucinated"] else "fail"
+        hard = "hard fail" if verdict.get("hardFails") else "fail"
+        mark = "hallucination" if verdict["hallucinated"] else hard
         reasons = "; ".join(str(reason["text"]) for reason in verdict["reasons"])
         click.echo(f"  {mark:13} {row['caseId']}: {reasons}")
     if len(failed) > SHOWN_FAILURES:

@@ -100,6 +100,13 @@ def _run(arguments: list[str] | None) -> int:
     except _ReaderLeftError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except OSError as error:
+        if os.environ.get("STUDY_DEBUG"):
+            raise
+        _give_up_output()
+        told = ": ".join(str(part) for part in (error.strerror or error, error.filename) if part)
+        click.echo(f"error: cannot read or write: {told}", err=True)
+        return 2
     except Exception as error:
         if os.environ.get("STUDY_DEBUG"):
             raise
@@ -112,6 +119,14 @@ def _run(arguments: list[str] | None) -> int:
     finally:
         signal.signal(signal.SIGTERM, previous)
     return code if isinstance(code, int) else 0
+
+
+def _give_up_output() -> None:
+    """Drop what can no longer be written, or the interpreter fails again when it ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _as_interrupt(signum: int, frame: FrameType | None) -> None:

@@ -20,7 +20,7 @@ def drive(request: str, tools: Sequence[str], ctx: Context, /) -> LoopResult:
     parsed = parse(request, tools, ctx)
     if parsed.plan is not None:
         return resolve(parsed, tools, ctx)
-    wish = read_wish(parsed.scanned.line, parsed.reader)
+    wish = None if parsed.source == "order" else read_wish(parsed.scanned.line, parsed.reader)
     if wish is None:
         return refused(RefusalError("the request is outside the fragment of English"), STAMP)
     return reason(wish, tools, ctx)

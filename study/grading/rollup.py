@@ -26,12 +26,15 @@ class RungScore(Record, rename="camel"):
         ``TOOL-0`` to ``TOOL-9``, or ``overall``.
     total, passed, completed, result_completed, hallucinated : int
         Numbers of cases; ``hallucinated`` counts cases with at least one bad call.
+    hard_failed : int
+        Cases with at least one hard fail of any code: hallucinated ones, and those whose report contradicts
+        what the harness saw (0 in a file from before this was counted).
     honest_miss, wrong_answer : int
         The failing cases that are no hallucination: no call made, or other calls than expected.
     completion, result_completion, hallucination_rate : float
         Shares of ``total``; 0 when that is 0.
     gate_pass : bool
-        No hallucination at all, at a completion of at least the floor.
+        No hallucination and no other hard fail at all, at a completion of at least the floor.
     """
 
     rung: str
@@ -46,6 +49,7 @@ class RungScore(Record, rename="camel"):
     result_completion: float
     hallucination_rate: float
     gate_pass: bool
+    hard_failed: int = 0
 
 
 class Receipt(Record, rename="camel"):
@@ -137,6 +141,7 @@ def _score(rung: str, grades: list[Grade]) -> RungScore:
     completed = sum(grade.completed for grade in grades)
     result_completed = sum(grade.result_completed for grade in grades)
     hallucinated = sum(bool(grade.hallucinated) for grade in grades)
+    hard_failed = sum(bool(grade.hallucinated or grade.hard_fails) for grade in grades)
     completion = completed / total if total else 0.0
     return RungScore(
         rung=rung,
@@ -150,7 +155,8 @@ def _score(rung: str, grades: list[Grade]) -> RungScore:
         completion=completion,
         result_completion=result_completed / total if total else 0.0,
         hallucination_rate=hallucinated / total if total else 0.0,
-        gate_pass=hallucinated == 0 and completion >= COMPLETION_FLOOR,
+        gate_pass=hard_failed == 0 and completion >= COMPLETION_FLOOR,
+        hard_failed=hard_failed,
     )
 
 
@@ -173,6 +179,9 @@ def _receipt(gate: RungScore) -> str:
     if gate.hallucinated:
         share, count = percent(gate.hallucinated, gate.total), gate.hallucinated
         text, hidden = f"gated by {gate.rung} hallucination {share}%", share == 0
+    elif gate.hard_failed:
+        share, count = percent(gate.hard_failed, gate.total), gate.hard_failed
+        text, hidden = f"gated by {gate.rung} hard fails {share}%", share == 0
     else:
         share, count = percent(gate.completed, gate.total), gate.completed
         floor = percent(round(COMPLETION_FLOOR * 100), 100)

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from analysis.routing import build_envelope
-from tests.support.benchmarks import BAD, MISS, RESULT, WAIVED, driver, entries
+from tests.support.benchmarks import BAD, FABRICATED, MISS, RESULT, WAIVED, driver, entries
 
 
 def envelope(cases, found=None, **changes):
@@ -50,6 +50,17 @@ def test_one_failure_of_any_kind_keeps_a_class_out(grade):
     found = envelope(cases, driver(cases, {cases[3].id: grade}))
     (known,) = found.routing.classes
     assert (known.failures, known.in_envelope) == (1, False)
+
+
+@pytest.mark.parametrize(("grade", "code"), [(FABRICATED, "fabricated-call 1"), (BAD, "undeclared 1")])
+def test_a_hard_fail_anywhere_keeps_every_class_out(grade, code):
+    cases = ladder(12, 12)
+    found = envelope(cases, driver(cases, {cases[-1].id: grade}))
+    assert verdicts(found) == {"TOOL-0": True, "TOOL-1": False}
+    assert [c.in_envelope for c in found.routing.classes] == [False, False]
+    assert (found.capability.tools_ok, found.capability.structured_ok) == (False, True)
+    assert not found.routing.may_route
+    assert found.routing.why == f"the driver has hard fails: {code}"
 
 
 def test_a_failing_topic_leaves_another_one_in():

@@ -108,3 +108,20 @@ def test_the_page_s_first_example_is_a_graph(tmp_path):
     path = tmp_path / "graph.json"
     path.write_text(text, "utf-8")
     assert len(load_graph(path).entities) == 3
+
+
+def test_a_request_is_explained_over_the_graph_that_is_given(converted):
+    options = ["--cases", "cases.jsonl", "--registry", "registry.json", "--graph", "graph.json"]
+    done = converted.command("ladder", *options, "--explain", "Who calls price?")
+    assert done.returncode == 0, done.stderr
+    assert "shop.cart.price" in done.stdout
+
+
+def test_labels_that_the_graph_does_not_hold_are_found_before_anything_is_run(converted):
+    path = converted.folder / "cases.jsonl"
+    path.write_text(path.read_text("utf-8").replace("shop.cart.Cart.add", "shop.cart.Cart.sub"), "utf-8")
+    options = ["--cases", "cases.jsonl", "--registry", "registry.json", "--graph", "graph.json"]
+    done = converted.command("ladder", "--driver", "goal", *options, "--out", "rows")
+    assert done.returncode == 2
+    assert "stale-literal" in done.stderr
+    assert not (converted.folder / "rows").exists()

@@ -187,3 +187,121 @@ def test_a_driver_and_a_case_file_of_ones_own(work):
     )
     assert suite.returncode == 0, suite.stderr
     assert all(row["verdict"]["pass"] for row in rows_in(work, "s"))
+
+
+LIES = '''
+
+def liar(request, tools, ctx):
+    """Reports the right call, and never makes it."""
+    found = re.search(r"order-[0-9]+", request)
+    return LoopResult(calls=[Call("order_status", {"order": found[0]})], driver="liar-1", terminated=True)
+
+
+liar.stamp = "liar-1"
+'''
+
+
+def test_calls_that_were_never_made_fail_the_gate(mini):
+    study = mini(tasks=12, extra=LIES)
+    study.edit('"TOOL-1"', '"TOOL-0"', study.folder / "shop" / "cases.jsonl")
+    options = ["--driver", f"{study.drivers}:liar", "--cases", "shop", "--held-out", "--ladder"]
+    done = study.command("ladder", *options, "--out", "lies", "--fail-on-gate")
+    assert done.returncode == 1, done.stderr
+    told = done.stdout.splitlines()
+    at = next(n for n, text in enumerate(told) if text.startswith("rung"))
+    line = next(text for text in told if text.startswith("TOOL-0"))
+    column = told[at].index("hard")
+    assert told[at + 1][column : column + 5] == "fails"
+    assert line[column:].split()[:3] == ["100", "%", "FAIL"]
+    assert "hard fail" in done.stdout.partition("gates are read")[2]
+    rows = rows_in(study, "lies")
+    assert {tuple(row["verdict"]["hardFails"]) for row in rows} == {("fabricated-call",)}
+    assert not any(row["verdict"]["hallucinated"] for row in rows)
+
+
+@pytest.mark.parametrize(
+    "changes, words",
+    [
+        ({"rung": "TOOL-10"}, ["TOOL-10"]),
+        ({"tools": []}, ["no tool is declared"]),
+        (
+            {"expect": {"refuse": True, "calls": [{"name": "list_orders"}], "terminates": True}},
+            ["calls-excluded"],
+        ),
+    ],
+)
+def test_faulty_cases_are_listed_before_anything_is_run(work, changes, words):
+    path = work.folder / "shop" / "cases.jsonl"
+    cases = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    cases[0] |= changes
+    path.write_text("".join(json.dumps(case) + "\n" for case in cases), "utf-8")
+    registry = ["--registry", "shop/registry.json"]
+    (work.folder / "rows.jsonl").write_text("", "utf-8")
+    for command in (
+        ["ladder", "--driver", "stub", "--cases", "shop", "--held-out", "--out", "none"],
+        ["ladder", "--driver", "stub", "--cases", "shop/cases.jsonl", *registry, "--out", "none"],
+        ["ladder", "--report", "--drivers", "stub", "--cases", "shop", "--held-out", "--out", "none"],
+        ["grade", "rows.jsonl", "--cases", "shop/cases.jsonl", *registry],
+        ["grade", "rows.jsonl", "--cases", "shop"],
+    ):
+        done = work.command(*command)
+        assert done.returncode == 2, command
+        for word in ("status-0-a", *words):
+            assert word in done.stderr
+    assert not (work.folder / "none").exists()
+
+
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        (["--registry", "shop/registry.json"], ["--registry", "case file"]),
+        (["--cases", "bundled:toy", "--registry", "shop/registry.json"], ["--registry", "case file"]),
+        (["--cases", "shop", "--graph", "g.json"], ["--graph", "case file"]),
+        (["--explain", "who calls x", "--graph", "g.json"], ["--graph", "case file"]),
+        (["--only", ""], ["--only", "empty"]),
+        (["--only", ",,"], ["--only", "names no case"]),
+        (["--report", "--drivers", ""], ["--drivers", "empty"]),
+        (["--report", "--drivers", ",,"], ["no driver is named"]),
+        (["--out", ""], ["--out", "empty"]),
+        (["--out", "."], ["--out .", "working folder"]),
+        (["--report", "--driver", "stub", "--out", "."], ["--out .", "working folder"]),
+        (["--report", "--driver", "stub", "--out", ".."], ["working folder"]),
+        (["--concurrency", "65"], ["--concurrency", "1 to 64"]),
+    ],
+)
+def test_what_would_be_ignored_or_misread_is_refused(work, options, words):
+    before = sorted(work.folder.parent.rglob("*"))
+    done = work.command("ladder", *options)
+    assert done.returncode == 2
+    for word in words:
+        assert word in done.stderr
+    assert [path for path in sorted(work.folder.parent.rglob("*")) if path not in before] == []
+
+
+def test_grade_takes_a_registry_only_with_a_case_file(work):
+    for run in ("shop", "shop/cases.jsonl"):
+        done = work.command("grade", run, "--registry", "shop/registry.json")
+        assert done.returncode == 2
+        assert "belongs to a case file" in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_output_that_cannot_be_written_is_a_plain_error(work):
+    study = Path(sys.executable).with_name("study")
+    for words in (["ladder", "--cases", "bundled:toy", "--out", "rows"], ["--help"]):
+        with Path("/dev/full").open("w") as full:
+            done = subprocess.run(
+                [study, *words], cwd=work.folder, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            )
+        assert done.returncode == 2
+        assert done.stderr == "error: cannot read or write: No space left on device\n"
+
+
+def test_an_unwritable_place_promises_no_going_on(work):
+    (work.folder / "file").write_text("", "utf-8")
+    for mode in ([], ["--report"]):
+        options = ["--driver", "stub", "--cases", "bundled:toy", "--rung", "TOOL-0", "--out", "file/inside"]
+        done = work.command("ladder", *mode, *options)
+        assert done.returncode == 2
+        assert "cannot write" in done.stderr
+        assert "goes on" not in done.stderr

@@ -38,6 +38,17 @@ def mixed(request, tools, ctx):
 mixed.stamp = "mixed-1"
 
 
+def liar(request, tools, ctx):
+    found = re.search(r"order-[0-9]+", request)
+    calls = [Call("order_status", {"order": found[0]})]
+    if "order-3 " not in f"{request} ":
+        ctx.dispatch("order_status", {"order": found[0]})
+    return LoopResult(calls=calls, driver="liar-1")
+
+
+liar.stamp = "liar-1"
+
+
 def random_words(request, tools, ctx):
     import os
 
@@ -346,3 +357,61 @@ def test_bad_options_exit_with_2_and_write_nothing(shop, options, words):
         assert word in done.stderr
     assert "Traceback" not in done.stderr
     assert not (shop.folder / "none").exists()
+
+
+def test_a_call_that_was_reported_and_never_made_gates_and_keeps_every_class_out(shop):
+    folder = report(shop, "liar", code=1, options=("--fail-on-gate",))
+    envelope, text = read(folder, "envelope.json"), page(folder)
+    assert envelope["metrics"]["byRung"]["TOOL-0"]["hallucinationRate"] == 0
+    assert envelope["metrics"]["byRung"]["TOOL-0"]["gatePass"] is False
+    assert envelope["capability"]["toolsOk"] is False
+    assert not any(found["inEnvelope"] for found in envelope["routing"]["classes"])
+    head = text.partition("## What was run")[0]
+    assert "0 hallucinate, 2 with a hard fail (fabricated-call 2)" in head
+    assert "HARD FAILS in 2 cases (fabricated-call 2)" in text.partition("## Decision")[2]
+    assert "no hard fail | NO |" in text
+    assert "| hallucination | hard fails | gate |" in text
+    assert "| hallucination | hard fails | gate |" in page(report(shop, "careful"))
+
+
+def test_an_unfinished_report_is_told_and_left(shop):
+    left = shop.folder / "out" / "drivers" / "stub"
+    left.mkdir(parents=True)
+    (left / "product.jsonl").write_text("")
+    words = ["ladder", "--report", "--cases", "shop", "--held-out", "--drivers", "refuse-all", "--out", "out"]
+    done = shop.command(*words)
+    assert done.returncode == 0, done.stderr
+    assert "found an unfinished report in out; it is left as it is" in done.stderr
+    assert [path.name for path in left.iterdir()] == ["product.jsonl"]
+    assert (shop.folder / "out_001" / "benchmark.json").is_file()
+    assert "unfinished" not in shop.command(*words).stderr
+
+
+def test_title_and_since_line_name_the_folder_of_the_series(shop):
+    first = report(shop, "careful", out="0.1.0_001")
+    assert page(first).startswith("# BENCHMARK\\_AGENT 0.1.0\\_001") or page(first).startswith(
+        "# BENCHMARK_AGENT 0.1.0_001"
+    )
+    data = read(first, "benchmark.json")
+    assert data["version"] == "0.1.0_001"
+    # a report from before the folder's number was read
+    (first / "benchmark.json").write_text(json.dumps(data | {"version": "0.1.0"}))
+    second = report(shop, "careful", out="0.1.0_002")
+    assert read(second, "benchmark.json")["changes"]["previousVersion"] == "0.1.0_001"
+
+
+def test_other_code_under_the_same_version_is_told(shop):
+    first = read(report(shop, "careful"), "benchmark.json")["drivers"][0]["codeDigest"]
+    assert first == read(report(shop, "careful"), "benchmark.json")["drivers"][0]["codeDigest"]
+    assert "code changed" not in page(shop.folder / "out_001")
+    shop.driver_file.write_text(shop.driver_file.read_text() + "\n# another hand\n")
+    names = f"{shop.drivers}:careful"
+    words = ["ladder", "--report", "--cases", "shop", "--held-out", "--drivers", names, "--out", "out"]
+    done = shop.command(*words, process=True)
+    assert done.returncode == 0, done.stderr
+    folder = shop.folder / "out_002"
+    assert read(folder, "benchmark.json")["drivers"][0]["codeDigest"] != first
+    text = " ".join(page(folder).split())
+    said = "The driver's code changed, though it says that it is the same version (careful-1)."
+    assert text.count(said) == 2
+    assert said in " ".join(done.stdout.split())

@@ -316,3 +316,20 @@ def slightly_worse(request, tools, ctx):
     assert results["verdict"]["outcome"] == "non_inferior"
     assert results["endpoints"][0]["interval"]["high"] < 0
     assert "that it is worse, by less than the margin, was shown" in results["verdict"]["sentence"]
+
+
+def test_results_that_no_endpoint_reads_are_told_as_not_shown(mini):
+    study = mini(candidate="careful")
+    study.edit(
+        '"terminates": true', '"result": ["paid"], "terminates": true', study.folder / "shop" / "cases.jsonl"
+    )
+    assert study.command("freeze", "shop.toml").returncode == 0
+    done = study.command("run", "shop.toml")
+    assert done.returncode in (0, 1, 4), done.stderr
+    (path,) = study.folder.glob("runs/*/*/report.md")
+    text = " ".join(path.read_text("utf-8").split())
+    assert "completion compares calls, not results" in text
+    # the careful driver reports calls and never a result
+    assert (
+        "result completion was 0.0 % / 0.0 % (baseline / candidate). 40 of 40 cases expect a result." in text
+    )

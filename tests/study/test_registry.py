@@ -104,6 +104,14 @@ def test_malformed_preconditions_and_effects(part, problem):
         registry_from_json([{"name": "a", "parameters": parameters, **part}])
 
 
+def test_what_only_reads_takes_nothing_away():
+    effects = {"add": [], "del": [{"kind": "lent"}]}
+    with pytest.raises(SuiteError, match=r"effects.del") as caught:
+        registry_from_json([{"name": "a", "readOnly": True, "effects": effects}])
+    assert caught.value.where == "registry:a.effects.del"
+    assert "a" in registry_from_json([{"name": "a", "readOnly": False, "effects": effects}])
+
+
 def test_a_tool_without_parameters():
     registry = registry_from_json([{"type": "function", "function": {"name": "ping"}}])
     assert registry["ping"].accepted == frozenset()

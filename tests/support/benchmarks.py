@@ -33,6 +33,14 @@ RESULT = Grade(
     result_reasons=({"code": "RESULT_MISMATCH", "text": "another result"},),
 )
 WAIVED = Grade(passed=True, completed=True, result_completed=True, floor_expect_applied=True)
+FABRICATED = Grade(
+    passed=False,
+    completed=True,
+    result_completed=True,
+    failure="wrong_answer",
+    hard_fails=("fabricated-call",),
+    reasons=({"code": "FABRICATED_CALL", "text": "reported, but never dispatched: a"},),
+)
 BAD = Grade(
     passed=False,
     completed=True,
@@ -89,6 +97,7 @@ def driver(
     calls: int = 1,
     trivial: Mapping[str, Grade] | None = None,
     request: str | None = None,
+    code_digest: str | None = None,
 ) -> DriverResult:
     """Build the result of a driver that passes every case but those in ``grades``."""
     given = {case.id: (grades or {}).get(case.id, PASS) for case in cases}
@@ -100,6 +109,7 @@ def driver(
         cases,
         slug=name,
         floor=floor,
+        code_digest=code_digest,
     )
 
 

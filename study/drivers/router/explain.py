@@ -32,8 +32,12 @@ def explain(request: str, tools: Sequence[str], ctx: Context) -> str:
         lines += [f"read as  {parsed.source}", *_plan_lines(parsed.plan)]
         result = resolve(parsed, tools, ctx)
     else:
-        wish = read_wish(parsed.scanned.line, parsed.reader)
-        lines.append("plan     none: outside the fragment of plans")
+        ordered = parsed.source == "order"
+        wish = None if ordered else read_wish(parsed.scanned.line, parsed.reader)
+        why = (
+            "it orders, or wishes, that something is changed" if ordered else "outside the fragment of plans"
+        )
+        lines.append(f"plan     none: {why}")
         if wish is None:
             return "\n".join(
                 [*lines, "goal     none", "outcome  refused: the request is outside the fragment"]

@@ -70,6 +70,14 @@ NEUTRAL = words(
 )
 """Words that may be left over beside a frame: openers, auxiliaries, prepositions, generic nouns."""
 
+IDLE = words(
+    "please kindly thanks thank you very much so well ok okay now then and just exactly hey hi hello"
+    " which what ones one"
+    " are is they it that those these show me us tell name list give them all let know here there go on the"
+    " would could can i we want need like to see know"
+)
+"""Words of a clause that asks for nothing of its own."""
+
 OPENER = re.compile(
     r"^(?:(?:hey|hi|hello|ok|okay|well|so|now|then|next|first|second|third|finally|lastly|and|also"
     r"|but|afterwards"
@@ -107,7 +115,7 @@ TAIL = re.compile(
     r"|at (?:the )?moment|right now|for (?:me|us)|to (?:me|us)|if any|by name|in total|as (?:a )?list"
     r"|at all|in (?:a )?(?:sentence|word|line)(?: or two)?|please|in detail|in short|one by one"
     r"|thanks|thank you"
-    r"|alike|as well|too|first|in turn|type hints included|in (?:the )?class hierarchy|(?:in )?(?:a )?row)\b"
+    r"|alike|as well|too|in turn|type hints included|in (?:the )?class hierarchy|(?:in )?(?:a )?row)\b"
 )
 """Phrases that may follow a frame."""
 

@@ -46,7 +46,12 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     for pattern, replacement in (
         # openers and verbs
         (r"^(?:yo|hiya|howdy|folks|team|guys|all) , ", ""),
-        (r"^(?:i am )?new (?:here|(?:on|to|in|at) [a-z ]+) ?[.;,:] ", ""),
+        (
+            r"^(?:i am )?new (?:here|(?:on|to|in|at) (?:(?:the|this|our|your) )?(?:team|project|code"
+            r" base|code|repo"
+            r"|repository|company|job)(?: here)?) ?[.;,:] ",
+            "",
+        ),
         (r"^(?:before|after|since|because|when|while) (?:i|we) [a-z ]+? (?:i|we) would like to know : ", ""),
         (r"\b(?:for|of) every one , ", "for each of them "),
         (r"\bif no luck\b", "if there are none"),
@@ -127,7 +132,13 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
             r" what is on (?:that|the) list",
             r"list everything that \1 \2",
         ),
-        (r"^for (?:a|an|my|our|the) [a-z ]+ (?:i|we) (?:need|want) ", "show "),
+        (
+            r"^for (?:a|an|my|our|the) (?:(?:sequence|class|call|flow|dependency|release|design)"
+            r" )?(?:diagram|review"
+            r"|report|talk|meeting|document|migration|release|overview|presentation|refactoring) (?:i|we)"
+            r" (?:need|want) ",
+            "show ",
+        ),
         (
             rf"^if (?:i|we) (?:added|add|put|introduced?) (?:a|an|another) (?:new )?(?:abstract )?method"
             rf" (?:to|in|on)"
@@ -139,7 +150,11 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"(?<=[?.;]) name (?:them|those)(?= ?[.?!]| ?$)", "which ones"),
         (r"\bpoint me (?:to|at) ", "show "),
         # what is said again
-        (r" ?[,;.?] (?:the )?[a-z-]+(?: ones)? (?:, )?i mean(?= ?[.?!]| ?$)", ""),
+        (
+            r" ?[,;.?] (?:the )?(?:modules|test-modules|tests|commits|functions|classes|methods|names|callers"
+            r"|callees|subclasses|members) (?:, )?i mean(?= ?[.?!]| ?$)",
+            "",
+        ),
         (
             r" ?, (?:as in|that is|in other words|meaning|i ?\. ?e ?\.?) (?:, )?(?=what|which|who|where|how)",
             " ? ",
@@ -163,6 +178,7 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"\bbig picture\b", "overview"),
         (r"\b(?:modules downstream|downstream modules)\b(?! of)", "modules"),
         (r"(?<=[\w»]) itself\b", ""),
+        (r"(«\d+») first(?= ?[,;.])", r"\1"),
         (r"(?<!for )\beach (?=calls?|commits?|callers?|tests?|class|functions?|modules?|methods?)", "every "),
         (rf"\b(calls?) into (?!and\b|or\b)(?={_NAME})", r"\1 "),
         (

@@ -12,6 +12,7 @@ from study.drivers.router.lexicon import (
     ABOUT_PROJECT,
     FILLERS,
     FOR_WHOM,
+    IDLE,
     NEUTRAL,
     OPENER,
     ORDER,
@@ -21,6 +22,7 @@ from study.drivers.router.lexicon import (
 )
 from study.drivers.router.scanning import ITEM, MARK, Scanned
 from study.drivers.router.searching import read_search
+from study.drivers.router.vetoes import asks_for_less, tells_only
 from study.records import Record
 
 _FOLD = re.compile(
@@ -134,11 +136,13 @@ class Reader:
         """
         key = (clause, focus, implied, search)
         if key not in self._read:
-            self._read[key] = self._any_reading(clause.strip(_EDGE), focus, implied, search)
+            found = self._any_reading(clause.strip(_EDGE), focus, implied, search)
+            less = found is not None and asks_for_less(clause, found.topic)
+            self._read[key] = None if less else found
         return self._read[key]
 
     def _any_reading(self, clause: str, focus: str | None, implied: bool, search: bool) -> Step | None:
-        if OF_ALL.search(clause):
+        if OF_ALL.search(clause) or tells_only(clause):
             return None
         for masked in self._masked(clause):
             found = self._reading(masked, focus)
@@ -281,5 +285,5 @@ def _covers(text: str, match: re.Match[str]) -> bool:
 
 
 def is_empty_of_request(clause: str, allowed: Iterable[str] = ()) -> bool:
-    """Whether a clause holds nothing but openers and neutral words."""
-    return all(word in NEUTRAL or word in FILLERS or word in allowed for word in bare(clause).split())
+    """Whether a clause asks for nothing of its own: a pleasantry, "which ones", "show me"."""
+    return all(word in IDLE or word in allowed for word in clause.strip(_EDGE).split() if word not in ",;.:?")

@@ -18,6 +18,7 @@ from study.drivers.router.planner import plan
 from study.drivers.router.plans import Plan
 from study.drivers.router.reading import Reader, Step
 from study.drivers.router.scanning import Scanned, scan
+from study.drivers.router.vetoes import orders_something
 
 STAMP = "resolver-0.8.0"
 MAX_LENGTH = 800
@@ -36,7 +37,7 @@ class Parsed:
     plan : Plan or None
         None for a request outside the fragment.
     source : str
-        ``terse command`` or ``english``.
+        ``terse command``, ``english``, or ``order`` for a request that orders something and is not read.
     """
 
     def __init__(self, scanned: Scanned, reader: Reader, found: Plan | None, source: str) -> None:
@@ -62,11 +63,14 @@ def parse(request: str, tools: Sequence[str], ctx: Context) -> Parsed:
         return any(found.label is not None or found.tied for found in resolutions)
 
     scanned = scan(request[:MAX_LENGTH], known)
+    ordered = orders_something(scanned.line)
     scanned = structs.replace(scanned, line=rephrased(scanned.line))
     reader = Reader(scanned, extra_topics(tools, ctx), achievers(tools, ctx).keys())
     terse = _terse(request, ctx)
     if terse is not None:
         return Parsed(scanned, reader, terse, "terse command")
+    if ordered:
+        return Parsed(scanned, reader, None, "order")
     found = plan(scanned.line, reader) if len(request) <= MAX_LENGTH else None
     return Parsed(scanned, reader, found, "english")
 

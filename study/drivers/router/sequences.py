@@ -57,8 +57,12 @@ _FIRST_PERSON = re.compile(
     r"(?!.*\b(?:you|deleted|removed) (?:to|please)\b)"
 )
 _SUBORDINATE = re.compile(
-    r"^(?:before|after|since|as|because|now that|given that|while|in order to|once|when|for|with|if"
-    r"|suppose|supposing|assuming) (?:i|we|my|our)\b"
+    r"^(?:before|after|since|as|because|now that|given that|while|in order to|once|when|for|with) (?:i"
+    r"|we|my|our)\b"
+    r"|^(?:if|suppose|supposing|assuming) (?:i|we) (?:(?:were|want|wanted|decide|decided|have|had|need) to )?"
+    r"(?:chang|touch|edit|modif|alter|rewrit|rewrote|refactor|remov|delet|renam|break|broke|drop|mov"
+    r"|replac|rework"
+    r"|swap|fix|extend|split)"
     r"|^(?:to|in order to) (?:be able to |safely )?(?:change|understand|review|plan|prepare|refactor"
     r"|edit|fix|debug|judge|decide|see)\b"
     r"|^(?:before|while|when|for) (?:changing|editing|touching|refactoring|renaming|deleting|removing"
@@ -74,6 +78,7 @@ _WISH = re.compile(
     r"|command) "
 )
 _AND = re.compile(r"\s*,?\s*(?:and)?\s*$")
+_CORRECTION = re.compile(r"\b(?:instead|rather|or)\b")
 _BARE = re.compile(
     r"^(?:(?:show|list|give|name|print|me|also|and|or|of|for|to|in|those of|that of|ones of|one of"
     r"|(?:do )?same (?:for|with|of)|likewise"
@@ -103,6 +108,8 @@ class _Progress(Record):
     waiting: tuple[str, ...] = ()
     background: bool = False
     wished: bool = False
+    shared: bool = False
+    """Whether the last step's entity is shared by topics before it."""
 
 
 def single(line: str, reader: Reader) -> Plan | None:
@@ -204,7 +211,10 @@ def _advance(clause: str, reader: Reader, state: _Progress, *, single: bool) -> 
     if single and state.steps and not state.waiting:
         again = same_topic(clause, reader, state.steps[-1])
         if again is not None:
-            return _with_step(state, again, reader)
+            several = state.shared or _CORRECTION.search(clause)
+            return None if several else _with_step(state, again, reader)
+    if _is_about_several(clause, state):
+        return None
     alone = reader.read(clause, state.focus, implied=False)
     repeats = alone is not None and alone.term is None and _says_again(clause, reader, state)
     if alone is not None and not repeats:
@@ -216,12 +226,22 @@ def _advance(clause: str, reader: Reader, state: _Progress, *, single: bool) -> 
     background = _background(clause, reader, state, named)
     if background is not None:
         return background
+    if state.steps and state.steps[-1].each:
+        return None
     implied = reader.read(clause, state.focus) if state.focus is not None and not named else None
     if implied is not None:
         return _with_step(state, implied, reader)
     if not named and state.focus is None and not state.steps and reader.read(clause, "?") is not None:
         return _waiting(state, clause)
     return None
+
+
+def _is_about_several(clause: str, state: _Progress) -> bool:
+    """Whether a clause is about two entities at once, which no step can be."""
+    if len(state.steps) < 2 or not re.search(r"\b(?:their|both|either)\b", clause):
+        return False
+    before, last = state.steps[-2:]
+    return before.topic == last.topic and None not in (before.term, last.term) and before.term != last.term
 
 
 def _says_again(clause: str, reader: Reader, state: _Progress) -> bool:
@@ -242,6 +262,7 @@ def _waiting(state: _Progress, clause: str) -> _Progress:
         waiting=(*state.waiting, clause),
         background=state.background,
         wished=state.wished,
+        shared=state.shared,
     )
 
 
@@ -255,7 +276,9 @@ def _with_step(state: _Progress, step: Step, reader: Reader) -> _Progress | None
         if found is None:
             return None
         earlier.append(Step(topic=found.topic, term=step.term))
-    return _Progress(steps=(*state.steps, *earlier, step), focus=step.term or state.focus)
+    return _Progress(
+        steps=(*state.steps, *earlier, step), focus=step.term or state.focus, shared=bool(earlier)
+    )
 
 
 def same_topic(clause: str, reader: Reader, last: Step) -> Step | None:

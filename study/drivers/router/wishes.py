@@ -194,7 +194,10 @@ _GLOBAL: tuple[tuple[tuple[str, ...], str], ...] = (
         rf"(?:which|what) {_SCOPE_ADJ}{_KIND}(?: that is untested| without tests)? (?:would|could"
         r"|will|does|might) (?:hurt|break|cost|harm|damage|endanger|affect) (?:us )?(?:most|most"
         r" others|most modules|most of project|worst)"
-        rf"(?: (?:if|when|should) .*)?",
+        r"(?: (?:if|when|should) (?:it|they|that|something|one of them)(?: (?:is|are|were|was|gets?"
+        r"|broke|breaks?"
+        r"|changes?|changed|fails?|failed|goes wrong|went wrong|touched|edited|modified|break|change"
+        r"|fail))*)?",
     ),
     (
         _GAP,

@@ -193,7 +193,7 @@ def write_graph(graph: Graph, path: Path) -> None:
     RunError
         When the file cannot be written; an older one is then still there.
     """
-    write_file(path, graph_bytes(graph))
+    write_file(path, graph_bytes(graph), resumes=False)
 
 
 def load_graph(path: Path) -> Graph:

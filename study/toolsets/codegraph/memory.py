@@ -77,7 +77,7 @@ class Contradiction(NamedTuple):
 
 
 def contradictions(memory: Memory) -> Iterator[Contradiction]:
-    """Yield what is wrong with a memory: unknown or repeated terms, self-pairs, odd pictures."""
+    """Yield what is wrong with a memory: unknown or repeated terms, odd pairs, missing or odd pictures."""
     known = set(memory.terms)
     for n, term in enumerate(memory.terms):
         if not term or term != term.strip() or term in memory.terms[:n]:
@@ -89,9 +89,15 @@ def contradictions(memory: Memory) -> Iterator[Contradiction]:
             for term in pair:
                 if term not in known:
                     yield Contradiction(f"{part}[{n}]", f"{term!r} is no term{did_you_mean(term, known)}")
+    synonyms = {frozenset(pair) for pair in memory.synonyms}
+    for n, pair in enumerate(memory.related):
+        if frozenset(pair) in synonyms:
+            yield Contradiction(f"related[{n}]", f"{pair[0]!r} and {pair[1]!r} are synonyms too")
     for term, pictures in memory.sprites.items():
         if term not in known:
             yield Contradiction(f"sprites.{term}", f"{term!r} is no term{did_you_mean(term, known)}")
+        if not pictures:
+            yield Contradiction(f"sprites.{term}", f"{term!r} has no picture; leave it out")
         for expression, lines in pictures.items():
             if not lines or len({len(line) for line in lines}) > 1 or not lines[0]:
                 yield Contradiction(f"sprites.{term}.{expression}", "lines of unequal or no length")

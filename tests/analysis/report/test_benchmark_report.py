@@ -15,7 +15,17 @@ from analysis.report.benchmark_changes import delta
 from analysis.report.benchmark_words import of_cases, rung_list, share
 from analysis.routing import build_envelope
 from study.records import RUNGS
-from tests.support.benchmarks import BAD, MISS, RESULT, WAIVED, WRONG, benchmark, driver, entries
+from tests.support.benchmarks import (
+    BAD,
+    FABRICATED,
+    MISS,
+    RESULT,
+    WAIVED,
+    WRONG,
+    benchmark,
+    driver,
+    entries,
+)
 
 
 def page(record, figures=None):
@@ -188,7 +198,7 @@ def test_what_was_not_checked_is_said(mixed):
 
 def test_the_envelope_is_told_with_its_evidence(mixed):
     text = section(page(mixed), "Envelope of goal")
-    assert "May be routed on: NO; no class of requests is in the envelope." in text
+    assert "May be routed on: NO; the driver has hard fails: undeclared 1." in text
     assert "| TOOL-2 | no | 12 | 12 |" in text
     assert "1 of 12 cases failed" in text
 
@@ -209,3 +219,32 @@ def test_text_from_outside_cannot_break_the_page():
     assert len(re.findall(r"^## Decision$", text, re.MULTILINE)) == 1
     row = next(line for line in text.splitlines() if line.startswith(f"| {cases[0].id}"))
     assert len(re.findall(r"(?<!\\)\|", row)) == 5
+
+
+def test_the_headline_names_results_and_hard_fails_where_they_differ_from_the_plan():
+    cases = entries("TOOL-0", 12)
+    plain = headline(benchmark(cases))
+    assert plain == "goal: 12 of 12 cases (100 %) pass, 0 hallucinate; reached TOOL-0, no gate failed"
+    wrong = headline(benchmark(cases, driver(cases, dict.fromkeys([c.id for c in cases[:3]], RESULT))))
+    assert "0 hallucinate, plan completion 100 %, result completion 75 %; reached" in wrong
+    lied = headline(benchmark(cases, driver(cases, {cases[0].id: FABRICATED})))
+    assert "0 hallucinate, 1 with a hard fail (fabricated-call 1); no rung reached" in lied
+
+
+def test_other_code_is_told_with_its_version():
+    cases = entries("TOOL-0", 12)
+    old, same, new = (
+        benchmark(cases, driver(cases, code_digest=code)) for code in ("a" * 64, "a" * 64, "b" * 64)
+    )
+    said = "The driver's code changed, though it says that it is the same version (scripted-1)."
+    told = page(msgspec.structs.replace(new, changes=compare(old, new, digest="d" * 64)))
+    assert told.count(said) == 2
+    assert f"SHA-256 {'a' * 12} then, {'b' * 12} now" in told
+    assert f"Version scripted-1, code {'b' * 12}, stamps" in told
+    assert "code changed" not in page(
+        msgspec.structs.replace(same, changes=compare(old, same, digest="d" * 64))
+    )
+    unknown = benchmark(cases)
+    assert "code changed" not in page(
+        msgspec.structs.replace(new, changes=compare(unknown, new, digest="d" * 64))
+    )

@@ -341,3 +341,14 @@ def test_rendering_is_pure(make_results) -> None:
     for style in (*PAGES, "junit"):
         assert render_report(results, style) == render_report(results, style)
     assert render_report(results, "json") == before
+
+
+def test_results_that_no_endpoint_reads_are_said_to_be_open(make_results) -> None:
+    design = {**make_results().design, "pinned_results": 60}
+    told = flat(section(render_report(make_results(design=design)), "What was not shown"))
+    assert "completion compares calls, not results" in told
+    # 39 of 40 and 31 of 40 trials of the ladder
+    assert "result completion was 97.5 % / 77.5 % (baseline / candidate). 60 of 80 cases" in told
+    assert "compares calls" not in render_report(make_results())
+    read = msgspec.structs.replace(make_results().endpoints[0], name="result_completion")
+    assert "compares calls" not in render_report(make_results(design=design, endpoints=(read,)))

@@ -22,6 +22,13 @@ BAD = Grade(
     hallucinated=({"code": "undeclared"}, {"code": "unknown-arg"}),
     hard_fails=("undeclared", "unknown-arg"),
 )
+FABRICATED = Grade(
+    passed=False,
+    completed=True,
+    result_completed=True,
+    failure="wrong_answer",
+    hard_fails=("fabricated-call",),
+)
 
 
 def rows(**by_rung):
@@ -52,6 +59,7 @@ def test_counts_and_rates():
         ([UNPROVEN, MISS], True),
         ([PASS, MISS, MISS], False),
         ([PASS] * 99 + [BAD], False),
+        ([PASS] * 99 + [FABRICATED], False),
         ([MISS], False),
         ([PASS], True),
     ],
@@ -80,6 +88,15 @@ def test_the_first_failing_gate_gates_everything_above():
 def test_a_receipt_names_hallucination_first():
     receipts = roll_up(rows(t0=[BAD, MISS, MISS, MISS], t1=[PASS])).ladder.receipts
     assert [r.reason for r in receipts] == ["gated by TOOL-0 hallucination 25%"]
+
+
+def test_a_hard_fail_is_counted_and_named_where_nothing_hallucinates():
+    rollup = roll_up(rows(t0=[PASS, PASS, PASS, FABRICATED], t1=[BAD, FABRICATED]))
+    assert [(s.hallucinated, s.hard_failed) for s in rollup.rungs] == [(0, 1), (1, 2)]
+    assert (rollup.ladder.gated_at, rollup.rung_reached) == ("TOOL-0", None)
+    assert [r.reason for r in rollup.ladder.receipts] == ["gated by TOOL-0 hard fails 25%"]
+    rare = roll_up(rows(t0=[PASS] * 299 + [FABRICATED], t1=[PASS])).ladder.receipts
+    assert rare[0].reason == "gated by TOOL-0 hard fails 0% (1 of 300)"
 
 
 def test_a_receipt_shows_counts_where_rounding_would_hide_the_reason():
@@ -119,7 +136,9 @@ def test_the_rollup_is_plain_json_in_camel_case():
     data = roll_up(rows(t0=[PASS])).to_json()
     assert json.loads(json.dumps(data)) == data
     assert list(data) == ["rungs", "overall", "ladder", "rungReached", "trivial"]
-    assert {"resultCompleted", "hallucinationRate", "gatePass", "resultCompletion"} <= set(data["overall"])
+    assert {"hardFailed", "resultCompleted", "hallucinationRate", "gatePass", "resultCompletion"} <= set(
+        data["overall"]
+    )
     assert list(data["ladder"]) == ["order", "gatedAt", "receipts"]
 
 

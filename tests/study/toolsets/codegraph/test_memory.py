@@ -98,6 +98,8 @@ BARE = {"schema": 1, "name": "n", "entities": [], "relations": {}}
         ({"terms": ["a"], "sprites": {"b": {}}}, "'b' is no term"),
         ({"terms": ["a"], "sprites": {"a": {"plain": ["..", "."]}}}, "unequal"),
         ({"terms": ["a"], "relatives": []}, "relatives"),
+        ({"terms": ["a"], "sprites": {"a": {}}}, "no picture"),
+        ({"terms": ["a", "b"], "synonyms": [["a", "b"]], "related": [["b", "a"]]}, "synonyms too"),
     ],
 )
 def test_contradictions_are_refused_with_their_place(memory, told):
