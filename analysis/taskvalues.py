@@ -55,13 +55,19 @@ def task_values(scores: TrialScores, what: str) -> TaskValues:
         For another shape, no task, a task without a trial, values that are no numbers, NaN, infinities
         and values outside [0, 1].
     """
-    tasks = trial_groups(scores, what)
-    counts = np.array([len(task) for task in tasks], dtype=np.int64)
-    flat = np.concatenate(tasks)
+    flat, counts = _flat(scores, what)
     _check_range(flat, what)
     score = _score_denominator(flat)
     denominator = common_denominator([score * int(n) for n in np.unique(counts)] if score else [])
     return TaskValues(_means(flat, counts, score), counts, denominator)
+
+
+def _flat(scores: TrialScores, what: str) -> tuple[Floats, NDArray[np.int64]]:
+    """Return all scores, task after task, and the number of trials of each task."""
+    if isinstance(scores, np.ndarray) and scores.dtype != object and scores.ndim == 2 and scores.size:
+        return _as_floats(scores, what).ravel(), np.full(len(scores), scores.shape[1], dtype=np.int64)
+    tasks = trial_groups(scores, what)
+    return np.concatenate(tasks), np.array([len(task) for task in tasks], dtype=np.int64)
 
 
 def trial_groups(scores: TrialScores, what: str) -> list[Floats]:
