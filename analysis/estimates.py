@@ -222,7 +222,7 @@ def _proportion(table: RunTable, plan: _Plan) -> _Found:
         sensitivity=(
             *(_plain_methods(table, plan, values) if not values.strata else ()),
             *shares.other_weights(values, plan.level),
-            *shares.family_rows(table, values, kept, plan.level),
+            *(shares.family_rows(table, values, kept, plan.level) if not values.strata else ()),
         ),
         arms={arm: shares.arm_summary(values, arm, plan.level) for arm in ARMS},
         kept=kept,
@@ -373,7 +373,13 @@ def _latency_quantile(table: RunTable, plan: _Plan) -> _Found:
     k = drawn.probabilities.index(q)
     few = undecided(drawn, q, plan.level)
     refusals = [*_refusals(table, plan, drawn.n_tasks), *few]
-    contrast = quantile_contrast(drawn, k, plan.level)
+    try:
+        contrast = quantile_contrast(drawn, k, plan.level)
+    except InputError as error:
+        if error.where != "resamples":
+            raise
+        declared = table.protocol.analysis.resamples
+        return _nothing(kept, "refused", f"{declared} resamples are too few for this level: {error.allowed}")
     interval = contrast.log_ratio_interval
     if contrast.status == "ok" and interval is None:
         refusals.append("a latency of 0 s has no ratio")
@@ -520,9 +526,12 @@ def _latency_notes(table: RunTable, n_ended: int) -> list[str]:
 
 
 def _holds_at_worst(table: RunTable, plan: _Plan) -> bool:
-    """Whether a claim on a share also holds with every void pair lost by the candidate."""
+    """Whether a claim also holds with every void pair lost by the candidate.
+
+    For a share, that is computed. A void pair has no time, token or call that counts, and could have had any.
+    """
     if plan.entry.unit != "proportion":
-        return True
+        return not table.frame["void_pair"].any()
     cases = diagnostics.void_cases(table, plan.spec.name, plan.level, plan.spec.k)
     if cases is None:
         return True
@@ -563,7 +572,9 @@ def _record(table: RunTable, plan: _Plan, found: _Found) -> Estimate:
             outcome = claim_outcome(spec.claim, turned, plan.margin or 0.0)
             if meets(spec.claim, outcome) and not _holds_at_worst(table, plan):
                 outcome, p_value = "inconclusive", None
-                notes.append(f"{REFUSED}the claim does not hold if the candidate lost every void pair")
+                why = "the claim does not hold if the candidate lost every void pair"
+                unknown = "pairs are void, and what they would have taken is not known"
+                notes.append(f"{REFUSED}{why if entry.unit == 'proportion' else unknown}")
     prefix = REFUSED if spec.claim is not None else ""
     if spec.role == "exploratory":
         notes.append("exploratory: it never changes what the other endpoints come to")

@@ -143,6 +143,8 @@ def _as_tasks(scores: TrialScores, what: str) -> list[Floats]:
 
 
 def _as_floats(values: Any, where: str) -> Floats:
+    if np.ma.isMaskedArray(values):  # what is masked is missing, and is refused as such
+        values = np.ma.filled(values.astype(np.float64), np.nan)
     try:
         array = np.asarray(values)
     except ValueError:

@@ -74,8 +74,8 @@ def read_table(
         frame has the columns ``pair, task_id, case_id, template_family, repetition, arm, outcome,
         completed, latency_s, void_pair, split_pair``; every trial counts as answered. Trials that the table
         lacks stand in it as void, without values: those of a case that ran in one arm only, and, where
-        repetitions are uneven, those up to the most that the task has in any case and arm. An arm with
-        the same number of repetitions of every case lacks none, whatever the other arm has.
+        repetitions are uneven, those up to the most that the task has in any case and arm. Where each
+        arm has one number of repetitions throughout, none is lacking, and the two numbers need not agree.
 
     Raises
     ------

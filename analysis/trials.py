@@ -12,6 +12,8 @@ from study.errors import InputError, did_you_mean, listed
 
 REQUIRED = ("task_id", "arm", "repetition", "outcome")
 OPTIONAL = ("cluster", "latency_s")
+SHORTEST_S, LONGEST_S = 1e-9, 1e9
+"""Seconds that a trial can take: from a nanosecond to some thirty years."""
 
 _BLANK = ("", "nan", "null", "none", "na", "n/a", "<na>")
 _FAMILIES = ("family", "template_family")
@@ -182,13 +184,13 @@ def _check_numbers(name: str, table: pl.DataFrame, *, scores: bool) -> None:
     )
     if "latency_s" in table.columns:
         time = _number("latency_s")
-        good = time.is_finite() & (time >= 0)
+        good = (time == 0) | ((time >= SHORTEST_S) & (time <= LONGEST_S))
         _refuse(
             name,
             table,
             "latency_s",
             ~good & pl.col("latency_s").is_not_null() & (pl.col("latency_s").str.strip_chars() != ""),
-            "finite seconds from 0, or an empty cell where nothing was recorded",
+            f"seconds: 0, or {SHORTEST_S:g} to {LONGEST_S:g}, or an empty cell where nothing was recorded",
             "enter a time-out with its time limit, and leave an unknown time empty",
         )
 

@@ -348,7 +348,12 @@ def check_protocol(protocol: Protocol, where: str) -> None:
     _check_weights(protocol.workload, where)
     primaries = 0
     for n, endpoint in enumerate(protocol.endpoints):
-        _check_endpoint(endpoint, protocol.design.repetitions, f"{where}:endpoints[{n}]")
+        _check_endpoint(
+            endpoint,
+            protocol.design.repetitions,
+            f"{where}:endpoints[{n}]",
+            weighted=protocol.workload.weighting != "equal-tasks",
+        )
         primaries += endpoint.role == "primary"
     names = [e.label for e in protocol.endpoints]
     for n, name in enumerate(names):
@@ -533,7 +538,7 @@ def _check_fallback_weights(family: Sequence[tuple[int, EndpointSpec]], where: s
         )
 
 
-def _check_endpoint(endpoint: EndpointSpec, repetitions: int, where: str) -> None:
+def _check_endpoint(endpoint: EndpointSpec, repetitions: int, where: str, *, weighted: bool) -> None:
     known = ENDPOINTS.get(endpoint.name)
     offered = [name for name, entry in ENDPOINTS.items() if entry.supported]
     if known is None:
@@ -549,7 +554,7 @@ def _check_endpoint(endpoint: EndpointSpec, repetitions: int, where: str) -> Non
         )
     _check_k(endpoint, takes_k=known.takes_k, repetitions=repetitions, where=where)
     if endpoint.estimand == "fixed-tasks":
-        _check_fixed_tasks(endpoint, repetitions, where)
+        _check_fixed_tasks(endpoint, repetitions, where, weighted=weighted)
     if endpoint.claim is None:
         if endpoint.margin is not None or endpoint.alpha is not None:
             raise ProtocolError(
@@ -578,7 +583,7 @@ def _check_k(endpoint: EndpointSpec, *, takes_k: bool, repetitions: int, where: 
         )
 
 
-def _check_fixed_tasks(endpoint: EndpointSpec, repetitions: int, where: str) -> None:
+def _check_fixed_tasks(endpoint: EndpointSpec, repetitions: int, where: str, *, weighted: bool) -> None:
     place = f"{where}.estimand"
     if endpoint.name not in REPEATABLE:
         raise ProtocolError(
@@ -590,6 +595,12 @@ def _check_fixed_tasks(endpoint: EndpointSpec, repetitions: int, where: str) -> 
             f'{what} with estimand = "fixed-tasks"',
             where=place,
             allowed="a secondary endpoint without a claim: these tasks say nothing about new ones",
+        )
+    if weighted:
+        raise ProtocolError(
+            'estimand = "fixed-tasks" with declared weights',
+            where=place,
+            allowed='workload.weighting = "equal-tasks": these tasks weigh equally',
         )
     if repetitions < 2:
         raise ProtocolError(

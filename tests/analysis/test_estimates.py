@@ -218,6 +218,36 @@ def test_worst_and_best_case_turn_with_the_direction():
     assert "all lost by the candidate: +5.0 pp" in told
 
 
+def halved(planned):
+    """Return seconds of which the candidate takes about half."""
+    task = int(planned.task_id[1:])
+    return (1 + 0.01 * task) * (0.5 + 0.01 * (task % 7) if planned.arm == "candidate" else 1.0)
+
+
+@pytest.mark.parametrize("name", ["latency_gmr", "latency_p50", "latency_restricted_mean"])
+def test_a_void_pair_could_have_been_the_slowest(name):
+    endpoint = {"name": name, "role": "secondary", "claim": "superior", "alpha": 0.025}
+    options = {
+        "tasks": 40,
+        "endpoints": [PRIMARY, endpoint],
+        "latency": halved,
+        "missing": {"max_void_pairs": "10 %"},
+    }
+    assert estimate(make_table(**options))[1].outcome == "superior"
+    found = estimate(make_table(void(first(1)), **options))[1]
+    assert found.outcome == "inconclusive"
+    assert any("what they would have taken is not known" in note for note in found.diagnostics)
+
+
+def test_a_quantile_with_too_few_resamples_for_its_level_is_refused_and_the_rest_stands():
+    endpoint = {"name": "latency_p50", "role": "secondary", "claim": "superior", "alpha": 0.0001}
+    latency = lambda planned: 1 + 0.01 * int(planned.task_id[1:]) + 0.1 * (planned.arm == "candidate")  # noqa: E731
+    primary, found = estimate(make_table(tasks=40, endpoints=[PRIMARY, endpoint], latency=latency))
+    assert primary.outcome == "non_inferior"
+    assert (found.status, found.interval, found.outcome) == ("refused", None, "inconclusive")
+    assert "1000 resamples are too few" in found.diagnostics[0]
+
+
 def test_more_than_a_tenth_void_decides_nothing():
     options = {
         "tasks": 60,

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.taskvalues import common_denominator, differences, paired_values, task_values
+from study.errors import InputError
 
 
 def test_means_and_counts():
@@ -59,3 +60,10 @@ def test_values_near_the_lattice_are_not_pulled_onto_it():
     found = task_values([[1e-6], [1.0]], "x")
     assert found.denominator is None
     assert found.means.tolist() == [1e-6, 1.0]
+
+
+def test_what_is_masked_is_missing():
+    scores = np.ma.masked_array([[1, 1], [0, 1]], mask=[[False, False], [True, False]])
+    with pytest.raises(InputError, match="nan"):
+        task_values(scores, "scores")
+    assert list(task_values(np.ma.masked_array([[1, 1], [0, 1]]), "scores").means) == [1.0, 0.5]

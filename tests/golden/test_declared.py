@@ -97,6 +97,14 @@ def test_more_than_was_repeated_is_refused_when_the_protocol_is_checked(mini):
     refused(once, "endpoints[1].estimand", "1 repetition")
 
 
+def test_these_tasks_only_takes_no_declared_weights(mini):
+    study = mini(tasks=40, repetitions=2)
+    with_rungs(study, 15)
+    weights(study, 0.6, 0.4)
+    declared(study, THESE)
+    refused(study, "endpoints[1].estimand", "declared weights")
+
+
 def with_rungs(study, tasks_below):
     """Put the first tasks on the rung TOOL-0."""
     cases = study.folder / "shop" / "cases.jsonl"
