@@ -8,10 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from analysis.claims import meets
-from analysis.results import Estimate
-
-DESCRIPTIVE = "descriptive: "
-"""Starts the diagnostic of a claim that was not tested."""
+from analysis.results import DESCRIPTIVE, Estimate
 
 
 class Share(NamedTuple):

@@ -70,6 +70,10 @@ class ArmSummary(Record):
     n_trials: int
 
 
+DESCRIPTIVE = "descriptive: "
+"""Starts the diagnostic of a claim that was not tested."""
+
+
 class Estimate(Record):
     """One declared endpoint: the contrast candidate - baseline (or its ratio), and both arms.
 

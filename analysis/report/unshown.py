@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from analysis import formatting
 from analysis.report import wording
 from analysis.report.blocks import Block, Bullets, Heading
-from analysis.results import Estimate, Results
+from analysis.results import DESCRIPTIVE, Estimate, Results
 from study.records import ARMS
 
 
@@ -38,6 +38,10 @@ def _endpoint(estimate: Estimate) -> str | None:
     if estimate.outcome is None:
         return f"{name}: the claim ({claimed}) was not decided."
     if not wording.is_met(estimate):
+        stopped = next((note for note in estimate.diagnostics if note.startswith(DESCRIPTIVE)), None)
+        if stopped is not None:
+            why = stopped.removeprefix(DESCRIPTIVE)
+            return f"{name}: the claim ({claimed}) was not tested, whatever its interval: {why}."
         return f"{name}: the claim ({claimed}) was not shown. {_instead(estimate.outcome)}"
     if estimate.outcome == "non_inferior":
         return f"{name}: that the candidate is superior was not shown; a loss within the margin is possible."

@@ -298,6 +298,19 @@ def test_what_was_not_shown(scenario, name: str, line: str) -> None:
     assert line in flat(section(render_report(scenario(name)), "What was not shown"))
 
 
+def test_a_claim_that_was_never_tested_is_not_said_to_show_no_difference(
+    make_results, make_proportion, make_ratio
+) -> None:
+    stopped = make_ratio(diagnostics=("descriptive: the declared sequence of claims stopped at completion",))
+    told = flat(
+        section(render_report(make_results(endpoints=(make_proportion(), stopped))), "What was not shown")
+    )
+    assert (
+        "was not tested, whatever its interval: the declared sequence of claims stopped at completion" in told
+    )
+    assert "Nor was the opposite" not in told
+
+
 def test_a_void_run_warns_above_its_numbers(scenario) -> None:
     assert "supports no statement" in section(render_report(scenario("void")), "Endpoints")
     assert "supports no statement" not in section(render_report(scenario("hard_fail")), "Endpoints")
