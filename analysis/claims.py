@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from analysis.formatting import p_text as p_text
 from study.records import Record
 
@@ -55,3 +57,15 @@ def claim_outcome(claim: str, limits: Limits, margin: float) -> str:
 def meets(claim: str | None, outcome: str | None) -> bool:
     """Return whether an outcome bears a claim out (``superior`` also bears out ``non-inferior``)."""
     return outcome in _MEETS.get(claim or "", ())
+
+
+def holm_adjusted(p_values: Sequence[float]) -> list[float]:
+    """Return p-values adjusted by Holm's step-down procedure: the k-th smallest times (n - k + 1).
+
+    Holm 1979, Scandinavian Journal of Statistics 6:65-70. Valid under any dependence.
+    """
+    adjusted, most = [0.0] * len(p_values), 0.0
+    for rank, n in enumerate(sorted(range(len(p_values)), key=lambda n: p_values[n])):
+        most = max(most, min(1.0, (len(p_values) - rank) * p_values[n]))
+        adjusted[n] = most
+    return adjusted

@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 from scipy import special
 
+from analysis.claims import holm_adjusted
 from analysis.intervals import check_level, check_resamples, t_quantile
 from analysis.quantiles import DECILES, REPORTED, ArmQuantile, QuantileDraws, draw_quantiles
 from analysis.results import DecileShift, Interval, LatencySummary, QuantileContrast, QuantileSummary, Status
@@ -289,7 +290,7 @@ def shifts(drawn: QuantileDraws, level: float, *, alpha: float | None = None) ->
         return tuple(rows)
     deciding = [(n, k) for n, k in enumerate(places) if decides(drawn, k)]
     p_values = [_two_sided(drawn.draws[1, k] - drawn.draws[0, k], drawn.n_tasks) for _, k in deciding]
-    for (n, _), p, adjusted in zip(deciding, p_values, holm(p_values), strict=True):
+    for (n, _), p, adjusted in zip(deciding, p_values, holm_adjusted(p_values), strict=True):
         shorter = (rows[n].difference_s or 0.0) < 0
         outcome = "inconclusive" if adjusted > alpha else "shorter" if shorter else "longer"
         rows[n] = msgspec.structs.replace(rows[n], p_value=p, adjusted_p_value=adjusted, outcome=outcome)
@@ -312,13 +313,3 @@ def _shift(drawn: QuantileDraws, k: int, level: float) -> DecileShift:
         interval=found.difference_interval,
         status=found.status,
     )
-
-
-def holm(p_values: Sequence[float]) -> list[float]:
-    """Return p-values adjusted by Holm's step-down procedure: the k-th smallest times (n - k + 1)."""
-    order = sorted(range(len(p_values)), key=lambda n: p_values[n])
-    adjusted, most = [0.0] * len(p_values), 0.0
-    for rank, n in enumerate(order):
-        most = max(most, min(1.0, (len(p_values) - rank) * p_values[n]))
-        adjusted[n] = most
-    return adjusted

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from analysis.claims import meets
+from analysis.claims import holm_adjusted, meets
 from analysis.results import DESCRIPTIVE, Estimate
 
 
@@ -43,15 +43,14 @@ def holm(p_values: Sequence[float], alpha: float) -> list[Share]:
     Valid under any dependence.
     """
     order = sorted(range(len(p_values)), key=lambda n: p_values[n])
+    adjusted = holm_adjusted(p_values)
     shares: dict[int, Share] = {}
-    level, adjusted, stopped = alpha, 0.0, False
+    level, stopped = alpha, False
     for rank, n in enumerate(order):
-        left = len(order) - rank
-        adjusted = max(adjusted, min(1.0, left * p_values[n]))
         if not stopped:
-            level = alpha / left
+            level = alpha / (len(order) - rank)
             stopped = p_values[n] > level
-        shares[n] = Share(level, adjusted)
+        shares[n] = Share(level, adjusted[n])
     return [shares[n] for n in range(len(p_values))]
 
 
