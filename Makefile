@@ -36,6 +36,7 @@ test: lint
 bench: $(VENV)/.dev
 	$(BIN)/python tests/benchmarks/ratios.py
 	$(BIN)/python tests/benchmarks/resampling.py
+	PYTHONPATH=. $(BIN)/python tests/benchmarks/running.py
 
 long: $(VENV)/.dev
 	$(BIN)/python -m pytest -m "long" -p no:randomly

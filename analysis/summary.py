@@ -29,7 +29,7 @@ TOLERANCE = 1e-9
 """Relative difference up to which a re-derived number agrees."""
 
 _LOCKED = ("schedule_digest", "grader_version", "supersedes")
-_DESIGN = ("repetitions", "seed", "order", "conditions")
+_DESIGN = ("repetitions", "seed", "order")
 
 
 def summarise(
@@ -129,6 +129,8 @@ def _behind_gates(estimates: Sequence[Estimate], verdict: Verdict) -> tuple[Esti
 def _design(table: RunTable) -> dict[str, Any]:
     protocol, frame = table.protocol, table.frame
     declared = {name: getattr(protocol.design, name) for name in _DESIGN}
+    if protocol.design.conditions is not None:
+        declared["conditions"] = msgspec.to_builtins(protocol.design.conditions)
     return {
         "tasks": frame["task_id"].n_unique(),
         "families": frame["template_family"].n_unique(),

@@ -181,7 +181,7 @@ def read_run(folder: str | Path) -> RunTable:
     check_inputs(frozen, str(place.inputs))
     state = read_journal(place.journal, frozen.lock_digest)
     finals = final_attempts(frozen, state, str(place.journal))
-    if len(finals) < len(frozen.schedule):
+    if len(finals) < len(frozen.schedule) and state.stop is None:
         raise RunError(
             f"{len(finals)} of {len(frozen.schedule)} trials are finished",
             where=str(place.path),

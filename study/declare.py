@@ -9,14 +9,15 @@ from typing import Any
 
 from study.bundled import find_protocol, find_suite, runs_root
 from study.cases import Suite, load_suite
-from study.digest import JSON, digest_file, is_object, read_bytes, read_json_file, read_json_lines
+from study.digest import JSON, digest_file, is_object, read_bytes, read_json_lines
 from study.driver import Toolset
 from study.drivers import LoadedDriver, load_driver, resolved_config
 from study.endpoints import ENDPOINTS, parse_margin
+from study.environment import read_environment
 from study.errors import IntegrityError, LockError, ProtocolError, StudyError, SuiteError
 from study.finding import loaded_sources
 from study.grading import GRADER_VERSION
-from study.journal import JournalState, read_journal
+from study.journal import Progress, read_progress
 from study.lint import Finding, Oracle, lint_suite
 from study.lock import (
     DriverIdentity,
@@ -29,7 +30,7 @@ from study.lock import (
     split_source_changes,
 )
 from study.plan import Plan
-from study.product import FrozenRun, final_attempts, grade_attempts, product_differences, read_frozen
+from study.product import FrozenRun, final_attempts, grade_run, product_differences, read_frozen
 from study.protocol import (
     FEWEST_FIXED_TRIALS,
     FEWEST_OF_STRATUM,
@@ -442,20 +443,20 @@ def verify(path: str | Path) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def missing_deviations(folder: RunFolder, frozen: FrozenRun, state: JournalState) -> list[str]:
+def missing_deviations(folder: RunFolder, frozen: FrozenRun, state: Progress) -> list[str]:
     """Return a line for each deviation that lock, environment and journal show and deviations.jsonl lacks."""
     lines = read_json_lines(folder.deviations, "deviations") if folder.deviations.exists() else []
     kinds = [line["kind"] for _, line in lines if is_object(line) and "kind" in line]
-    environment = read_json_file(folder.environment, "environment record")
+    environment = read_environment(folder.environment)
     changed = sum(
-        frozen.lock["arms"][arm]["source_digest"] != environment["drivers"][arm]["source_digest"]
-        for arm in ARMS
+        frozen.lock["arms"][arm]["source_digest"] != environment.drivers[arm]["source_digest"] for arm in ARMS
     )
-    changed += len(differences(frozen.lock["sources"], environment["sources"]))
+    changed += len(differences(frozen.lock["sources"], environment.sources))
     expected = {
         "source": changed,
         "resumed": len(state.sessions) - 1,
         "split-pair": len(state.split_pairs),
+        "budget": int(state.stop is not None),
     }
     return [
         f"deviations.jsonl lacks a deviation: {count} of kind {kind!r} happened, it has {kinds.count(kind)}"
@@ -469,19 +470,18 @@ def _verify_contents(folder: RunFolder) -> list[str]:
     found = [f"lock.json: {line}" for line in differences(frozen.lock, rederive_lock(frozen))]
     if folder.lock.read_bytes() != lock_bytes(frozen.lock):
         found.append("lock.json is not in the form in which it was written")
-    state = read_journal(folder.journal, frozen.lock_digest)
+    state = read_progress(folder.journal, frozen.lock_digest)
     if state.torn:
         found.append(f"journal.jsonl has a torn tail of {len(state.torn)} bytes")
     finals = final_attempts(frozen, state, str(folder.journal))
     missing = len(frozen.schedule) - len(finals)
-    if missing:
+    if missing and state.stop is None:
         found.append(f"journal.jsonl lacks {missing} of {len(frozen.schedule)} trials")
     if state.sessions and state.sessions[0].environment_digest != digest_file(folder.environment):
         found.append("environment.json is not the one that the run began with")
     found += missing_deviations(folder, frozen, state)
     if folder.product.exists():
-        rows = grade_attempts(frozen, state.attempts)
-        found += product_differences(folder.product.read_bytes(), rows)
+        found += product_differences(folder.product.read_bytes(), grade_run(folder))
     if frozen.lock["grader_version"] != GRADER_VERSION:
         found.append(f"graded by version {frozen.lock['grader_version']}; this is {GRADER_VERSION}")
     return found

@@ -24,6 +24,7 @@ def is_list(value: JSON) -> TypeGuard[list[JSON]]:
 
 
 _ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
 def encode_json(value: JSON) -> bytes:
@@ -49,8 +50,7 @@ def canonical(value: JSON) -> bytes:
     TypeError
         For anything that is not JSON.
     """
-    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-    return text.encode("utf-8")
+    return _CANONICAL.encode(value).encode("utf-8")
 
 
 def pretty(value: JSON) -> bytes:

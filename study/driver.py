@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
+import math
 import time
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Protocol, cast, runtime_checkable
@@ -138,18 +140,27 @@ class Context:
         The observed calls of a recognition case; empty otherwise.
     usage : UsageLedger
         What :meth:`record_usage` added up.
+    slept_s : float
+        Seconds that :meth:`sleep` and :meth:`asleep` took.
+    overrun : bool
+        Whether the trial tried more dispatches than are kept (:data:`MOST_DISPATCHES`, or
+        :data:`RECORD_LIMIT_BYTES` of names, arguments and errors): it is a ``driver_error`` then.
     """
 
     __slots__ = (
         "_binder",
         "_closed",
+        "_kept_bytes",
+        "_observer",
         "_record",
         "_registry",
         "_toolset",
         "_toolset_failures",
         "config",
         "deadline",
+        "overrun",
         "seed",
+        "slept_s",
         "trace",
         "usage",
     )
@@ -164,6 +175,7 @@ class Context:
         seed: int = 0,
         deadline: float | None = None,
         trace: tuple[dict[str, Any], ...] = (),
+        observer: Callable[[Dispatch], None] | None = None,
     ) -> None:
         self._registry = registry
         self._toolset = toolset
@@ -176,6 +188,10 @@ class Context:
         self.usage = UsageLedger()
         self._toolset_failures: list[BaseException] = []
         self._closed = False
+        self._observer = observer
+        self._kept_bytes = 0
+        self.overrun = False
+        self.slept_s = 0.0
 
     def dispatch(self, name: str, input: Mapping[str, Any] | None = None) -> ToolResult:  # noqa: A002
         """Run one declared, registered, read-only tool.
@@ -184,6 +200,8 @@ class Context:
         """
         if self._closed:
             return ToolResult(ok=False, error="the trial is over")
+        if self.overrun:
+            raise DispatchLimitError(OVERRUN)
         arguments, kept = _kept_arguments(input)
         problems = self._binder.problems(name, arguments)
         capability = self._registry.get(name) if isinstance(name, str) else None  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -250,6 +268,30 @@ class Context:
         """Add the token counts of one model call (``input``, ``output``); None means not known."""
         self.usage.add(calls=calls, **tokens)
 
+    def sleep(self, seconds: float) -> None:
+        """Wait, for a rate limit or a retry of one's own: the time is recorded apart from the latency.
+
+        Raises
+        ------
+        ValueError
+            For a number that is negative or not finite.
+        """
+        _check_wait(seconds)
+        started = time.perf_counter()
+        try:
+            time.sleep(seconds)
+        finally:
+            self.slept_s += time.perf_counter() - started
+
+    async def asleep(self, seconds: float) -> None:
+        """Run :meth:`sleep` for ``async`` drivers."""
+        _check_wait(seconds)
+        started = time.perf_counter()
+        try:
+            await asyncio.sleep(seconds)
+        finally:
+            self.slept_s += time.perf_counter() - started
+
     @property
     def remaining_s(self) -> float | None:
         """Seconds until the deadline, or None without one."""
@@ -261,7 +303,28 @@ class Context:
 
     def _note(self, name: Any, kept: msgspec.Raw, **seen: Any) -> None:
         known = name if isinstance(name, str) else None
-        self._record.append(Dispatch(name=known, input=kept, **seen))
+        self._kept_bytes += len(memoryview(kept)) + len(known or "") + len(seen["error"] or "")
+        if len(self._record) >= MOST_DISPATCHES or self._kept_bytes > RECORD_LIMIT_BYTES:
+            self.overrun = True
+            raise DispatchLimitError(OVERRUN)
+        dispatch = Dispatch(name=known, input=kept, **seen)
+        self._record.append(dispatch)
+        if self._observer is not None:
+            self._observer(dispatch)
+
+
+class DispatchLimitError(Exception):
+    """Raised by a dispatch beyond what is kept of one trial."""
+
+
+MOST_DISPATCHES = 10_000
+RECORD_LIMIT_BYTES = 16 * 2**20
+OVERRUN = f"a trial may dispatch {MOST_DISPATCHES} times and {RECORD_LIMIT_BYTES} bytes at most"
+
+
+def _check_wait(seconds: float) -> None:
+    if not 0 <= seconds < math.inf:
+        raise ValueError(f"cannot wait {seconds!r} seconds; allowed: a finite number from 0")
 
 
 _NOT_JSON = ["arguments that are not JSON"]

@@ -36,11 +36,14 @@ class Kind(Record):
         The entry-point group of installed distributions.
     builtin : mapping of str to str
         Plain name -> ``module:attribute``; found without distribution metadata, and not to be overridden.
+    forms : tuple of str
+        Further forms of a name, for errors; whoever looks up deals with them.
     """
 
     word: str
     group: str
     builtin: Mapping[str, str]
+    forms: tuple[str, ...] = ()
 
 
 class Found(Record):
@@ -91,7 +94,8 @@ def find_object(name: str, kind: Kind, *, where: str, search: Path | None = None
 
 def name_forms(kind: Kind) -> str:
     """Return the forms that a name may have, for the *allowed* part of an error."""
-    return f"{listed(sorted({*kind.builtin, *_entry_points(kind)}))}, or module:attribute"
+    names = listed(sorted({*kind.builtin, *_entry_points(kind)}))
+    return ", ".join([names, "module:attribute", *kind.forms])
 
 
 def guarded(

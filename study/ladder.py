@@ -6,6 +6,7 @@ import multiprocessing
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from pathlib import Path
 
 from study.bundled import bundled_suites, find_suite
@@ -190,7 +191,7 @@ def measure(
     jobs = [(n, case.id) for n, part in enumerate(parts) for case in part.cases]
     if concurrency == 1:
         worker = _Worker(loaded, parts, search)
-        with worker.executor:
+        with worker.executor, closing(loaded):
             done = [worker.run(job) for job in jobs]
     else:
         done = _in_workers(driver, parts, jobs, concurrency, search)
@@ -241,7 +242,9 @@ class _Worker:
         """Execute one case; return what it produced as JSON."""
         seed = trial_seed(LADDER_SEED, job[1], 1)
         execution = self.executor.execute(self.driver, self.prepared[job], self.config, seed)
-        return execution.to_bytes()
+        if self.executor.interrupted:
+            raise KeyboardInterrupt
+        return bytes(execution.produced)
 
 
 _worker: list[_Worker] = []

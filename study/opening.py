@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from study import environment
-from study.digest import JSON, canonical, digest_file, encode_json, pretty, read_json_file, sha256
+from study.digest import canonical, digest_file, encode_json, pretty, read_json_file, sha256
 from study.errors import IntegrityError, LockError, RunError
-from study.journal import JournalState, read_journal
+from study.journal import Progress, Stop, read_progress
 from study.lock import lock_bytes, lock_digest, read_lock
+from study.notes import append_line
 from study.plan import Plan
 from study.product import write_inputs
 from study.records import ARMS
 from study.runs import RunFolder, next_in_series, series, write_file, writing
+from study.schedule import Assignment
 
 
 def choose_folder(base: Path, stamp: str, plan: Plan) -> tuple[RunFolder, bool]:
@@ -47,20 +49,24 @@ def choose_folder(base: Path, stamp: str, plan: Plan) -> tuple[RunFolder, bool]:
     return RunFolder(next_in_series(base, stamp)), False
 
 
-def create(folder: RunFolder, base: Path, plan: Plan) -> None:
+def create(folder: RunFolder, base: Path, plan: Plan, executor: str, workers: int) -> None:
     """Write what does not depend on any trial; repeated as a whole when it was cut off before the journal."""
     with writing(folder.path):
         folder.path.mkdir(parents=True, exist_ok=True)
     write_inputs(folder, plan.protocol_bytes, plan.selection)
-    write_file(folder.environment, pretty(msgspec.to_builtins(_environment(folder, base, plan))))
+    write_file(
+        folder.environment, pretty(msgspec.to_builtins(_environment(folder, base, plan, executor, workers)))
+    )
     write_file(folder.lock, lock_bytes(plan.lock))
 
 
-def _environment(folder: RunFolder, base: Path, plan: Plan) -> environment.Environment:
+def _environment(
+    folder: RunFolder, base: Path, plan: Plan, executor: str, workers: int
+) -> environment.Environment:
     others = _known_runs(base, plan.lock_digest, folder)
     written = plan.lock["protocol"]["arms"]
     return environment.Environment(
-        schema=1,
+        schema=2,
         toolkit=environment.toolkit_version(),
         packages=environment.package_versions(),
         **environment.machine(),
@@ -76,10 +82,10 @@ def _environment(folder: RunFolder, base: Path, plan: Plan) -> environment.Envir
             "analysis": plan.protocol.analysis.seed,
             "driver": "derived per case and repetition",
         },
-        conditions=plan.protocol.design.conditions,
+        conditions=plan.lock["protocol"]["design"].get("conditions"),
         order=plan.protocol.design.order,
-        executor="inprocess",
-        workers=1,
+        executor=executor,
+        workers=workers,
         run_number=others + 1,
         runs_known=others + 1,
     )
@@ -98,13 +104,13 @@ def _known_runs(base: Path, digest: str, folder: RunFolder) -> int:
     return sum(sha256(canonical(read_json_file(lock, "lock"))) == digest for lock in locks)
 
 
-def read_unfinished(folder: RunFolder, plan: Plan) -> JournalState | None:
+def read_unfinished(folder: RunFolder, plan: Plan) -> Progress | None:
     """Read the journal of an unfinished run; None when it was cut off before its header was whole."""
     data = folder.journal.read_bytes()
     if b"\n" not in data:
         return None
-    state = read_journal(folder.journal, plan.lock_digest)
-    stored = read_json_file(folder.environment, "environment record")
+    state = read_progress(folder.journal, plan.lock_digest)
+    stored = environment.read_environment(folder.environment)
     _refuse_changed_code(folder, plan, stored)
     if state.sessions and state.sessions[0].environment_digest != digest_file(folder.environment):
         raise IntegrityError(
@@ -113,18 +119,19 @@ def read_unfinished(folder: RunFolder, plan: Plan) -> JournalState | None:
     return state
 
 
-def _refuse_changed_code(folder: RunFolder, plan: Plan, stored: dict[str, JSON]) -> None:
-    now = {
-        "drivers": _identities(plan),
-        "sources": plan.sources,
-        "packages": environment.package_versions(),
-    }
-    for part, fresh in now.items():
-        for name, value in fresh.items():
-            before = stored[part].get(name)
-            if before != value:
+def _refuse_changed_code(folder: RunFolder, plan: Plan, stored: environment.Environment) -> None:
+    parts: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = [
+        ("drivers", stored.drivers, _identities(plan)),
+        ("sources", stored.sources, plan.sources),
+        ("packages", stored.packages, environment.package_versions()),
+    ]
+    if not isinstance(stored.sdks, str):
+        parts.append(("sdks", stored.sdks, environment.sdk_versions()))
+    for part, before, now in parts:
+        for name, value in now.items():
+            if before.get(name) != value:
                 raise RunError(
-                    f"{part}.{name} was {before!r:.80} when the run began and is {value!r:.80} now",
+                    f"{part}.{name} was {before.get(name)!r:.80} when the run began and is {value!r:.80} now",
                     code="changed-during-run",
                     where=str(folder.environment),
                     next_step="restore it and resume, or choose another --stamp to begin a new run",
@@ -132,7 +139,7 @@ def _refuse_changed_code(folder: RunFolder, plan: Plan, stored: dict[str, JSON])
 
 
 def note_start(
-    folder: RunFolder, plan: Plan, deviations: Sequence[tuple[str, str]], state: JournalState | None
+    folder: RunFolder, plan: Plan, deviations: Sequence[tuple[str, str]], state: Progress | None
 ) -> None:
     """Record what is not as planned at the start of a session."""
     notes = [("source", text) for text in plan.deviations] if state is None else []
@@ -149,20 +156,39 @@ def note_start(
 
 def append_deviation(folder: RunFolder, kind: str, text: str) -> None:
     """Append one line to ``deviations.jsonl``."""
-    with writing(folder.deviations), folder.deviations.open("ab") as stream:
-        stream.write(encode_json({"kind": kind, "text": text}) + b"\n")
+    append_line(folder, encode_json({"kind": kind, "text": text}) + b"\n")
 
 
-def note_end(folder: RunFolder, state: JournalState, failures: Sequence[str]) -> None:
-    """Record, once each, what went otherwise than planned: split pairs, the harness's own failures."""
+def note_end(
+    folder: RunFolder,
+    infrastructure: Sequence[tuple[Assignment, dict[str, str] | None]],
+    failures: Sequence[str],
+    stop: str | None,
+    resumed: Progress | None,
+) -> None:
+    """Record, once each, what went otherwise than planned.
+
+    Parameters
+    ----------
+    folder : RunFolder
+    infrastructure : sequence of (Assignment, error)
+        Trials of this session that the harness or its tools failed.
+    failures : sequence of str
+        What failed while drivers and tools were closed.
+    stop : str or None
+        Which budget ended the run.
+    resumed : Progress or None
+        The whole journal where there were earlier sessions, which may have split pairs.
+    """
     known = folder.deviations.read_bytes() if folder.deviations.exists() else b""
-    notes = [("split-pair", split_pair_text(pair)) for pair in sorted(state.split_pairs)]
-    for attempt in sorted(state.finals.values(), key=lambda attempt: attempt.trial):
-        if attempt.outcome == "infrastructure":
-            error = attempt.error or {}
-            said = f"{error.get('type')}: {error.get('message', '')[:200]}"
-            where = f"trial {attempt.trial} (case {attempt.case_id}, {attempt.arm})"
-            notes.append(("infrastructure", f"{where}: a tool failed with {said}"))
+    split = sorted(resumed.split_pairs) if resumed is not None else []
+    notes = [("split-pair", split_pair_text(pair)) for pair in split]
+    for assignment, said in sorted(infrastructure, key=lambda entry: entry[0].trial):
+        error = said or {}
+        told = f"{error.get('type')}: {error.get('message', '')[:200]}"
+        where = f"trial {assignment.trial} (case {assignment.case_id}, {assignment.arm})"
+        notes.append(("infrastructure", f"{where}: a tool failed with {told}"))
+    notes += [("budget", stop)] if stop is not None else []
     notes += [("close-failed", text) for text in failures]
     for kind, text in notes:
         if encode_json(text) not in known:
@@ -172,3 +198,11 @@ def note_end(folder: RunFolder, state: JournalState, failures: Sequence[str]) ->
 def split_pair_text(pair: str) -> str:
     """Return the deviation of a pair that an interruption split."""
     return f"the pair {pair} was split by an interruption; it is left out of latency endpoints"
+
+
+def budget_text(stop: Stop, done: int) -> str:
+    """Return the deviation of a run that a declared budget ended."""
+    return (
+        f"the declared {stop.reason} = {stop.limit:g} was used up ({stop.used:g}) after {done} trials; "
+        "the others were not run"
+    )

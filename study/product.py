@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeVar, overload
 
 from study.cases import Case, load_suite
 from study.digest import JSON, encode_json, is_list, read_bytes, read_json_lines
 from study.errors import IntegrityError
 from study.grading import compile_case
-from study.journal import Attempt, JournalState, read_journal
+from study.journal import Attempt, AttemptSummary, Entry, JournalState, Progress, Stop, read_entries
 from study.lock import lock_digest, read_lock
 from study.protocol import Protocol, parse_protocol
-from study.records import Grade, Record
+from study.records import Grade, Produced, Record
 from study.runs import RunFolder, write_file
 from study.schedule import Assignment, build_schedule
 from study.selection import Selection, select
 
+T = TypeVar("T")
+
 REGRESSION = "compatibility-regression"
 
+_NEVER_RUN = Produced(outcome="cancelled", report={})
+
 _NOBODYS_FAULT = ("infrastructure", "cancelled")
+
+
+def _itself(row: dict[str, JSON]) -> Any:
+    """Return a row as it is."""
+    return row
 
 
 class FrozenRun(Record):
@@ -67,7 +76,11 @@ def read_frozen(folder: RunFolder) -> FrozenRun:
     return FrozenRun(lock=lock, protocol=protocol, written=written, selection=selection, schedule=schedule)
 
 
-def final_attempts(frozen: FrozenRun, state: JournalState, where: str) -> dict[int, Attempt]:
+@overload
+def final_attempts(frozen: FrozenRun, state: JournalState, where: str) -> dict[int, Attempt]: ...
+@overload
+def final_attempts(frozen: FrozenRun, state: Progress, where: str) -> Mapping[int, AttemptSummary]: ...
+def final_attempts(frozen: FrozenRun, state: Progress, where: str) -> Mapping[int, AttemptSummary]:
     """Return trial -> final attempt, after checking that each belongs to its assignment.
 
     Raises
@@ -76,60 +89,93 @@ def final_attempts(frozen: FrozenRun, state: JournalState, where: str) -> dict[i
         For an attempt of a trial, pair, arm or case that the schedule does not have.
     """
     for attempt in state.attempts:
-        planned = frozen.schedule[attempt.trial] if 0 <= attempt.trial < len(frozen.schedule) else None
-        told = (attempt.pair, attempt.arm, attempt.case_id, attempt.repetition)
-        if planned is None or told != (planned.pair, planned.arm, planned.case_id, planned.repetition):
-            raise IntegrityError(f"trial {attempt.trial} is not the one that was scheduled", where=where)
+        _assignment(frozen, attempt, where)
     return state.finals
 
 
-def grade_attempts(frozen: FrozenRun, attempts: Sequence[Attempt]) -> list[dict[str, JSON]]:
+def _assignment(frozen: FrozenRun, attempt: AttemptSummary, where: str) -> Assignment:
+    """Return the assignment of an attempt, after checking that it is the one it tells of."""
+    planned = frozen.schedule[attempt.trial] if 0 <= attempt.trial < len(frozen.schedule) else None
+    told = (attempt.pair, attempt.arm, attempt.case_id, attempt.repetition)
+    if planned is None or told != (planned.pair, planned.arm, planned.case_id, planned.repetition):
+        raise IntegrityError(f"trial {attempt.trial} is not the one that was scheduled", where=where)
+    return planned
+
+
+def grade_entries(
+    frozen: FrozenRun,
+    entries: Iterable[Entry],
+    where: str,
+    *,
+    keep: Callable[[dict[str, JSON]], T] = _itself,
+) -> list[T]:
     """Grade a journal's attempts: one row a finished trial, in schedule order.
 
-    The row is that of the final attempt. A tool call that an earlier, cancelled attempt made or tried is on
-    record all the same: what is a hallucination in it counts for the trial. A candidate that fails a pinned
-    case has a hard fail of its own, whatever the reason, unless nobody was at fault.
+    Parameters
+    ----------
+    frozen : FrozenRun
+    entries : iterable of Entry
+        In the order of the journal; none is held longer than it takes to grade it. Where a declared budget
+        ended the run, each trial without a final attempt has a row too, with the outcome ``cancelled``.
+    where : str
+        The journal, for errors.
+    keep : callable
+        What is kept of a row; by default the row itself.
+
+    Raises
+    ------
+    IntegrityError
+        For an attempt that is not of its assignment.
+
+    Notes
+    -----
+    The row is that of the final attempt. A tool call that an earlier attempt made or tried is on record all
+    the same: what is a hallucination in it counts for the trial. A candidate that fails a pinned case has a
+    hard fail of its own, whatever the reason, unless nobody was at fault.
     """
-    finals = {attempt.trial: attempt for attempt in attempts if attempt.final}
-    earlier: dict[int, list[Attempt]] = {}
-    for attempt in attempts:
-        if not attempt.final:
-            earlier.setdefault(attempt.trial, []).append(attempt)
-    cases = frozen.selection.cases
-    tasks = frozen.lock["tasks"]
-    pinned = {*frozen.lock.get("pinned", ())}
+    cases, pinned = frozen.selection.cases, {*frozen.lock.get("pinned", ())}
     graders = {
         case.id: compile_case(case, part.suite.rules, part.suite.registry) for case, part in cases.values()
     }
-    rows: list[dict[str, JSON]] = []
-    for planned in frozen.schedule:
-        attempt = finals.get(planned.trial)
-        if attempt is not None:
-            grader = graders[planned.case_id]
-            row = _row(
-                planned,
-                cases[planned.case_id][0],
-                tasks[planned.task_id]["family"],
-                attempt,
-                grader(attempt.produced),
-            )
-            for cut_off in earlier.get(planned.trial, ()):
-                _add_attempted(row, cut_off, grader(cut_off.produced))
-            if planned.arm == "candidate" and planned.case_id in pinned:
-                _add_regression(row)
-            rows.append(row)
-    return rows
+    earlier: dict[int, list[tuple[int, Grade]]] = {}
+    kept: dict[int, T] = {}
+
+    def graded(planned: Assignment, produced: Produced) -> T:
+        family = frozen.lock["tasks"][planned.task_id]["family"]
+        row = _row(planned, cases[planned.case_id][0], family, produced, graders[planned.case_id](produced))
+        for number, grade in earlier.pop(planned.trial, ()):
+            _add_attempted(row, number, grade)
+        if planned.arm == "candidate" and planned.case_id in pinned:
+            _add_regression(row)
+        return keep(row)
+
+    stopped = False
+    for entry in entries:
+        stopped = stopped or isinstance(entry, Stop)
+        if not isinstance(entry, Attempt):
+            continue
+        planned = _assignment(frozen, entry, where)
+        if entry.final:
+            kept[entry.trial] = graded(planned, entry.produced)
+        else:
+            grade = graders[planned.case_id](entry.produced)
+            if grade.hallucinated:
+                earlier.setdefault(entry.trial, []).append((entry.attempt, grade))
+    if stopped:
+        for planned in frozen.schedule:
+            if planned.trial not in kept:
+                kept[planned.trial] = graded(planned, _NEVER_RUN)
+    return [kept[trial] for trial in sorted(kept)]
 
 
-def _add_attempted(row: dict[str, JSON], attempt: Attempt, grade: Grade) -> None:
-    """Add the hallucinations of a cancelled attempt to the row of its trial."""
-    if grade.hallucinated:
-        found = [{**problem, "attempt": attempt.attempt} for problem in grade.hallucinated]
-        row["hallucinated"] = [*row["hallucinated"], *found]
-        codes = {problem["code"] for problem in grade.hallucinated}
-        row["hard_fails"] = sorted({*row["hard_fails"], *codes})
-        row["passed"] = False
-        row["failure"] = "hallucination"
+def _add_attempted(row: dict[str, JSON], attempt: int, grade: Grade) -> None:
+    """Add the hallucinations of an earlier attempt to the row of its trial."""
+    found = [{**problem, "attempt": attempt} for problem in grade.hallucinated]
+    row["hallucinated"] = [*row["hallucinated"], *found]
+    codes = {problem["code"] for problem in grade.hallucinated}
+    row["hard_fails"] = sorted({*row["hard_fails"], *codes})
+    row["passed"] = False
+    row["failure"] = "hallucination"
 
 
 def _add_regression(row: dict[str, JSON]) -> None:
@@ -138,8 +184,8 @@ def _add_regression(row: dict[str, JSON]) -> None:
         row["hard_fails"] = sorted({*row["hard_fails"], REGRESSION})
 
 
-def _row(planned: Assignment, case: Case, family: str, attempt: Attempt, grade: Grade) -> dict[str, JSON]:
-    report: dict[str, Any] = attempt.produced.report
+def _row(planned: Assignment, case: Case, family: str, produced: Produced, grade: Grade) -> dict[str, JSON]:
+    report: dict[str, Any] = produced.report
     calls = report.get("calls")
     return {
         "trial": planned.trial,
@@ -152,7 +198,7 @@ def _row(planned: Assignment, case: Case, family: str, attempt: Attempt, grade: 
         "repetition": planned.repetition,
         "arm": planned.arm,
         "driver": _text(report.get("driver")),
-        "outcome": attempt.outcome,
+        "outcome": produced.outcome,
         "passed": grade.passed,
         "completed": grade.completed,
         "result_completed": grade.result_completed,
@@ -170,17 +216,30 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def product_bytes(rows: Sequence[dict[str, JSON]]) -> bytes:
+def to_line(row: dict[str, JSON]) -> bytes:
+    """Return the line of ``product.jsonl`` that holds a row."""
+    return encode_json(row) + b"\n"
+
+
+def product_bytes(rows: Iterable[dict[str, JSON]]) -> bytes:
     """Return the bytes of ``product.jsonl``: one compact row a line."""
-    return b"".join(encode_json(row) + b"\n" for row in rows)
+    return b"".join(map(to_line, rows))
 
 
 def grade_run(folder: RunFolder) -> list[dict[str, JSON]]:
     """Grade a run from its journal and its frozen inputs."""
+    return _grade_run(folder, _itself)
+
+
+def graded_lines(folder: RunFolder) -> bytes:
+    """Grade a run as :func:`grade_run` does, straight into the bytes of ``product.jsonl``."""
+    return b"".join(_grade_run(folder, to_line))
+
+
+def _grade_run(folder: RunFolder, keep: Callable[[dict[str, JSON]], T]) -> list[T]:
     frozen = read_frozen(folder)
-    state = read_journal(folder.journal, frozen.lock_digest)
-    final_attempts(frozen, state, str(folder.journal))
-    return grade_attempts(frozen, state.attempts)
+    entries = read_entries(folder.journal, frozen.lock_digest)
+    return grade_entries(frozen, entries, str(folder.journal), keep=keep)
 
 
 def read_product(folder: RunFolder) -> list[dict[str, JSON]]:

@@ -1,38 +1,57 @@
-"""Walks a schedule: executes what is missing, writes the journal, emits events; prints nothing."""
+"""Walks a schedule: hands out what is missing, writes the journal, emits events; prints nothing."""
 
 from __future__ import annotations
 
-import copy
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal
+from queue import Empty, SimpleQueue
+from typing import Any, Literal, NamedTuple
 
+import msgspec
+
+from study.conduct import refuse_crowded
 from study.digest import digest_file
-from study.driver import Toolset
-from study.drivers import LoadedDriver
-from study.errors import StudyError
-from study.executors import Execution, InProcess, PreparedCase
-from study.journal import Attempt, Header, Journal, JournalState, Session, first_link, read_journal
-from study.opening import choose_folder, create, note_end, note_start, read_unfinished
+from study.errors import RunError
+from study.executors import Done, Execution, Interrupts, PairJob, TrialJob, run_pair
+from study.executors.settling import TIMED_OUT
+from study.executors.trials import produced_bytes
+from study.journal import Attempt, Header, Journal, Progress, Session, Stop, first_link, read_progress
+from study.opening import budget_text, choose_folder, create, note_end, note_start, read_unfinished
+from study.pace import Budget, Rate
 from study.plan import Plan
 from study.product import final_attempts, read_frozen
-from study.records import ARMS, Produced, Record
 from study.runs import RunFolder
 from study.schedule import Assignment, trial_seed
+from study.staging import Stage, check_executor
+from study.tally import Tally
 
 STUCK_EXIT = 2
+STEP_S = 0.1
+
+EventKind = Literal["started", "resumed", "trial", "retry", "stopping", "stuck", "budget", "finished"]
 
 
-class Event(Record):
-    """What a run tells while it goes on: pooled counts over both arms, never one arm's."""
+class Event(NamedTuple):
+    """What a run tells while it goes on.
 
-    kind: Literal["started", "resumed", "trial", "stuck", "finished"]
+    Attributes
+    ----------
+    kind : str
+    done, total : int
+        Trials that are over, and trials of the plan.
+    tally : Tally
+        The counts so far, pooled over both arms unless one asks for an arm. It goes on counting.
+    message : str
+    """
+
+    kind: EventKind
     done: int
     total: int
-    timeouts: int = 0
-    errors: int = 0
+    tally: Tally
     message: str = ""
 
 
@@ -52,10 +71,12 @@ def run_plan(
     base: Path,
     *,
     stamp: str | None = None,
+    executor: str = "inprocess",
+    workers: int | None = None,
     listener: Listener = _ignore,
     deviations: Sequence[tuple[str, str]] = (),
 ) -> RunFolder:
-    """Execute a plan until every trial has its final attempt.
+    """Execute a plan until every trial has its final attempt, or a declared budget is used up.
 
     Parameters
     ----------
@@ -64,8 +85,12 @@ def run_plan(
         The folder of the study's runs, ``runs/<study>``.
     stamp : str, optional
         Default: the first 12 hex digits of the lock's digest.
+    executor : str
+        ``inprocess``, ``process``, ``dask`` or ``dask://HOST:PORT``.
+    workers : int, optional
+        Default 1; on a running cluster all that it has.
     listener : callable
-        Told of each step.
+        Told of each step, in the calling thread.
     deviations : sequence of (kind, text)
         Further deviations to record at the start.
 
@@ -77,24 +102,30 @@ def run_plan(
     Raises
     ------
     Interrupted
-        After a ``KeyboardInterrupt``; the running attempt is on record as cancelled.
+        After Ctrl-C or SIGTERM; what ran then and did not end within the grace is on record as cancelled.
     RunError, LockError, IntegrityError
         When the place cannot be written, belongs to another lock, or was changed.
     """
+    n_workers = check_executor(executor, workers)
+    refuse_crowded(plan.protocol, executor, n_workers)
     folder, resumed = choose_folder(base, stamp or plan.lock_digest[:12], plan)
     state = read_unfinished(folder, plan) if resumed else None
     if state is None:
-        create(folder, base, plan)
+        create(folder, base, plan, executor, n_workers)
     frozen = read_frozen(folder)
-    finals = final_attempts(frozen, state, str(folder.journal)) if state else {}
+    if state is not None:
+        final_attempts(frozen, state, str(folder.journal))
     note_start(folder, plan, deviations, state)
-    walk = _Walk(folder, plan, finals, state, listener)
-    try:
-        walk.run()
-    except KeyboardInterrupt:
-        raise Interrupted(str(folder.path)) from None
-    state = read_journal(folder.journal, plan.lock_digest)
-    note_end(folder, state, walk.close_failures)
+    if state is None or state.stop is None:
+        walk = _Walk(folder, plan, state, listener, executor, n_workers)
+        try:
+            walk.run()
+        finally:
+            failures = walk.failures
+        if walk.interrupted:
+            raise Interrupted(str(folder.path))
+        resumed = read_progress(folder.journal, plan.lock_digest) if state is not None else None
+        note_end(folder, walk.infrastructure, failures, walk.stop_text, resumed)
     return folder
 
 
@@ -105,173 +136,321 @@ class _Walk:
         self,
         folder: RunFolder,
         plan: Plan,
-        finals: Mapping[int, Attempt],
-        state: JournalState | None,
+        state: Progress | None,
         listener: Listener,
+        executor: str,
+        workers: int,
     ) -> None:
+        limits = plan.protocol.limits
         self.folder = folder
         self.plan = plan
-        self.finals = finals
         self.state = state
         self.listener = listener
+        self.executor = executor
+        self.workers = workers
         self.session = len(state.sessions) + 1 if state else 1
-        self.attempts = _attempts_so_far(state)
-        self.prepared = _prepare(plan)
-        self.done = len(finals)
-        self.timeouts = sum(a.outcome == "timeout" for a in finals.values())
-        self.errors = sum(a.outcome == "driver_error" for a in finals.values())
-        self.current: Assignment | None = None
-        self.close_failures: list[str] = []
+        self.tried = _Tried(state)
+        self.watched = listener is not _ignore
+        self.tally = Tally(plan, folder, state, watched=self.watched)
+        self.infrastructure: list[tuple[Assignment, dict[str, str] | None]] = []
+        self.rate = Rate(limits.trials_per_minute)
+        self.budget = Budget(
+            limits,
+            wall_s=_wall_s(state),
+            usages=[attempt.usage for attempt in state.attempts] if state else (),
+        )
+        self.interrupts = Interrupts(limits.grace_s)
+        self.failures: list[str] = []
+        self.running: dict[Future[Any], PairJob] = {}
+        self.told: SimpleQueue[Done | Future[Any]] = SimpleQueue()
+        self.stop: Stop | None = None
+        self.stop_text: str | None = None
+        self.ended = False
+        self.inline = False
+
+    @property
+    def left(self) -> int:
+        """How many trials have no final attempt yet."""
+        return len(self.plan.schedule) - len(self.tried.finals)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether an interrupt ended the session before the run was over."""
+        return self.interrupts.asked and not self.ended
 
     def run(self) -> None:
-        plan = self.plan
-        journal = self._open()
-        self.journal = journal
+        """Execute what is missing."""
+        self.journal = journal = self._open()
         self._emit("resumed" if self.state else "started")
-        conditions = plan.protocol.design.conditions or {}
-        executor = InProcess(
-            plan.protocol.limits.trial_timeout_s,
-            cold=conditions.get("cache") == "cold",
+        stage = Stage(
+            self.plan,
+            self.executor,
+            self.workers,
+            deliver=self._deliver,
+            interrupts=self.interrupts,
             on_stuck=self._stuck,
+            marker=self.folder.stuck,
         )
-        opened: list[LoadedDriver] = []
+        self.inline = stage.inline
         try:
-            with executor:
-                for arm in ARMS:
-                    _setup(plan.drivers[arm], plan.configs[arm], f"{plan.protocol_path}:arms.{arm}.driver")
-                    opened.append(plan.drivers[arm])
-                for assignment in plan.schedule:
-                    if assignment.trial not in self.finals:
-                        self._execute(executor, assignment)
-            self._emit("finished")
+            self._take_up_stuck()
+            with self.interrupts:
+                self._on_stage(stage)
+                if self.stop is not None and self.left:
+                    journal.append(self.stop)
+                    self.stop_text = budget_text(self.stop, len(self.tried.finals))
+                    self._emit("budget", self.stop_text)
+                    self.ended = True
+                elif not self.left:
+                    self.ended = True
+                    self._emit("finished")
         finally:
             journal.close()
-            self.close_failures = _close(opened, plan.toolsets)
+            self.failures = stage.failures
+
+    def _on_stage(self, stage: Stage) -> None:
+        """Walk; what other stations finished is kept also when one of them failed."""
+        try:
+            with stage:
+                try:
+                    self._walk(stage)
+                except BaseException:
+                    self.interrupts.abort()
+                    raise
+        except BaseException:
+            with suppress(RunError):
+                while not self.told.empty():
+                    told = self.told.get()
+                    if isinstance(told, Done):
+                        self._record(told)
+            raise
 
     def _open(self) -> Journal:
-        state, digest = self.state, self.plan.lock_digest
+        state, digest, declared = self.state, self.plan.lock_digest, self.plan.protocol.journal
+        group = msgspec.structs.asdict(declared) if declared is not None else {}
         if state is None:
-            journal = Journal(self.folder.journal, first_link(digest))
+            journal = Journal(self.folder.journal, first_link(digest), **group)
             journal.append(Header(schema=1, study=self.plan.protocol.id, lock_digest=digest))
         else:
-            journal = Journal(self.folder.journal, state.link, state.intact_bytes)
+            journal = Journal(self.folder.journal, state.link, state.intact_bytes, **group)
         journal.append(
             Session(
                 session=self.session,
                 started_at_s=time.time(),
                 environment_digest=digest_file(self.folder.environment),
+                executor=self.executor,
+                workers=self.workers or None,
             )
         )
         return journal
 
-    def _execute(self, executor: InProcess, assignment: Assignment) -> None:
-        plan = self.plan
-        self.current = assignment
-        execution = executor.execute(
-            plan.drivers[assignment.arm],
-            self.prepared[assignment.case_id],
-            copy.deepcopy(plan.configs[assignment.arm]),
-            trial_seed(plan.protocol.design.seed, assignment.case_id, assignment.repetition),
-        )
-        self._record(assignment, execution)
-        if execution.outcome == "cancelled":
-            raise KeyboardInterrupt
-        self.done += 1
-        self.timeouts += execution.outcome == "timeout"
-        self.errors += execution.outcome == "driver_error"
-        self._emit("trial")
+    def _take_up_stuck(self) -> None:
+        """Record the trial at which the last session had to be killed, if it was.
 
-    def _record(self, assignment: Assignment, execution: Execution) -> None:
-        number = self.attempts.get(assignment.trial, 0) + 1
-        self.journal.append(
-            Attempt(
-                trial=assignment.trial,
-                pair=assignment.pair,
-                arm=assignment.arm,  # pyright: ignore[reportArgumentType]  (one of ARMS by construction)
-                case_id=assignment.case_id,
-                repetition=assignment.repetition,
-                attempt=number,
-                session=self.session,
-                outcome=execution.outcome,
-                produced=execution.produced,
-                usage=execution.usage,
-                error=execution.error,
-                started_at_s=execution.started_at_s,
-                latency_s=execution.latency_s,
+        In process with one worker it is the first one without a final attempt. With several workers nobody
+        knows whose driver it was.
+        """
+        marker = self.folder.stuck
+        if self.state is None or not marker.exists():
+            return
+        last = self.state.sessions[-1]
+        left = [a.trial for a in self.plan.schedule if a.trial not in self.tried.finals]
+        if left and last.executor == "inprocess" and last.workers == 1:
+            elapsed_s = float(marker.read_text().strip() or 0)
+            self._record(self._timed_out(left[0], elapsed_s))
+        marker.unlink()
+
+    def _timed_out(self, trial: int, elapsed_s: float) -> Done:
+        execution = Execution(
+            "timeout",
+            produced_bytes("timeout", TIMED_OUT),
+            started_at_s=time.time() - elapsed_s,
+            latency_s=elapsed_s,
+        )
+        return Done(trial, self.tried.before(trial)[0], False, execution, 0.0, "main")
+
+    def _walk(self, stage: Stage) -> None:
+        """Hand out pairs until none is left, an interrupt comes or a budget is used up."""
+        jobs = self._jobs()
+        job = next(jobs, None)
+        said = halted = False
+        ready_at = time.monotonic()
+        while job is not None or self.running:
+            if self.interrupts.asked and not said:
+                said = True
+                self._emit("stopping", _stopping_text(len(self.running), self.interrupts.grace_s))
+            if self.interrupts.asked or self._budget_used():
+                job = None
+                stage.hold()
+            if self.interrupts.over and not halted:
+                halted = True
+                stage.halt()
+            if job is not None and len(self.running) < stage.at_once and not self.rate.wait_s:
+                waited_s = time.monotonic() - ready_at if self.rate.limited else 0.0
+                self._hand_out(stage, job._replace(waited_s=waited_s))
+                job, ready_at = next(jobs, None), time.monotonic()
+            elif job is not None or self.running:
+                self._listen()
+        self._drain()
+
+    def _hand_out(self, stage: Stage, job: PairJob) -> None:
+        self.rate.start(len(job.trials))
+        future = stage.executor.submit(run_pair, job)
+        self.running[future] = job
+        if stage.inline:
+            self._over(future)
+        else:
+            future.add_done_callback(self.told.put)
+
+    def _deliver(self, done: Done) -> None:
+        """Take an attempt from a station: at once in the main thread, by the queue from others."""
+        if self.inline:
+            self._record(done)
+        else:
+            self.told.put(done)
+
+    def _listen(self) -> None:
+        """Wait for what stations tell, but not long."""
+        try:
+            told = self.told.get(timeout=STEP_S)
+        except Empty:
+            self.journal.tick()
+            return
+        self._take(told)
+        self._drain()
+
+    def _drain(self) -> None:
+        while not self.told.empty():
+            self._take(self.told.get())
+
+    def _take(self, told: Done | Future[Any]) -> None:
+        if isinstance(told, Done):
+            self._record(told)
+        else:
+            self._over(told)
+
+    def _over(self, future: Future[Any]) -> None:
+        """Take note that a pair is over.
+
+        What an executor returns are attempts that it could not tell before.
+        """
+        del self.running[future]
+        if not future.cancelled():
+            for done in future.result() or ():
+                self._record(done)
+
+    def _budget_used(self) -> bool:
+        if self.stop is None:
+            exhausted = self.budget.exhausted()
+            if exhausted is not None and self.left:
+                reason, limit, used = exhausted
+                self.stop = Stop(reason=reason, limit=limit, used=used)
+        return self.stop is not None
+
+    def _jobs(self) -> Iterator[PairJob]:
+        """Yield the pairs with their trials that have no final attempt yet, in scheduled order."""
+        seed, schedule = self.plan.protocol.design.seed, self.plan.schedule
+        for first in range(0, len(schedule), 2):
+            left = [a for a in schedule[first : first + 2] if a.trial not in self.tried.finals]
+            if not left:
+                continue
+            pair = left[0]
+            of_pair = trial_seed(seed, pair.case_id, pair.repetition)
+            trials = tuple(
+                TrialJob(a.trial, a.arm, a.case_id, of_pair, *self.tried.before(a.trial)) for a in left
             )
+            yield PairJob(pair.pair, trials)
+
+    def _record(self, done: Done) -> None:
+        execution, assignment = done.execution, self.plan.schedule[done.trial]
+        self.journal.append(self._attempt(assignment, done))
+        self.tried.add(done.trial, done.attempt, execution.outcome, retried=done.retried)
+        self.budget.add(execution.usage)
+        if done.retried:
+            self.rate.start(1)
+            self._emit("retry", f"{execution.outcome}: one more attempt of trial {done.trial}")
+        elif execution.outcome != "cancelled":
+            if execution.outcome == "infrastructure":
+                self.infrastructure.append((assignment, execution.error))
+            if self.watched:
+                self.tally.add(assignment, execution)
+                self._emit("trial")
+
+    def _attempt(self, assignment: Assignment, done: Done) -> Attempt:
+        execution = done.execution
+        return Attempt(
+            trial=assignment.trial,
+            pair=assignment.pair,
+            arm=assignment.arm,  # pyright: ignore[reportArgumentType]  (one of ARMS by construction)
+            case_id=assignment.case_id,
+            repetition=assignment.repetition,
+            attempt=done.attempt,
+            session=self.session,
+            outcome=execution.outcome,
+            produced=execution.produced,  # pyright: ignore[reportArgumentType]  (raw JSON until it is read)
+            usage=execution.usage,
+            error=execution.error,
+            started_at_s=execution.started_at_s,
+            latency_s=execution.latency_s,
+            retried=done.retried,
+            **({"waited_s": done.waited_s} if done.waited_s else {}),
+            elapsed_s=self.budget.session_s,
+            worker=done.worker,
         )
 
     def _stuck(self, elapsed_s: float) -> None:
         """Record the trial of a driver that swallows its time limit, and end the process."""
-        assignment = self.current
-        if assignment is not None:
-            produced = Produced(
-                outcome="timeout",
-                report={"calls": [], "refused": False, "terminated": False, "driver": "timeout"},
-            )
-            self._record(assignment, Execution(produced, None, None, time.time() - elapsed_s, elapsed_s))
+        running = [trial for job in self.running.values() for trial in job.trials]
+        current = next((trial for trial in running if trial.trial not in self.tried.finals), None)
+        if current is not None:
+            self._record(self._timed_out(current.trial, elapsed_s))
             self.journal.close()
-            name = self.plan.drivers[assignment.arm].name
-            message = (
-                f"the driver {name!r} ({assignment.arm}) goes on after its time limit and swallows every "
-                f"interrupt; trial {assignment.trial} is recorded as a timeout; repeat the command to resume"
+            name = self.plan.drivers[current.arm].name
+            self._emit(
+                "stuck",
+                f"the driver {name!r} ({current.arm}) goes on after its time limit and swallows every "
+                f"interrupt; trial {current.trial} is recorded as a timeout; repeat the command to resume",
             )
-            self._emit("stuck", message)
         os._exit(STUCK_EXIT)
 
-    def _emit(
-        self, kind: Literal["started", "resumed", "trial", "stuck", "finished"], message: str = ""
-    ) -> None:
-        self.listener(
-            Event(
-                kind=kind,
-                done=self.done,
-                total=len(self.plan.schedule),
-                timeouts=self.timeouts,
-                errors=self.errors,
-                message=message,
-            )
-        )
+    def _emit(self, kind: EventKind, message: str = "") -> None:
+        self.listener(Event(kind, len(self.tried.finals), len(self.plan.schedule), self.tally, message))
 
 
-def _attempts_so_far(state: JournalState | None) -> dict[int, int]:
-    counts: dict[int, int] = {}
+class _Tried:
+    """What became of the trials so far: which are over, how many attempts the others had."""
+
+    def __init__(self, state: Progress | None) -> None:
+        self.finals: set[int] = set()
+        self._attempts: dict[int, int] = {}
+        self._retried: dict[int, int] = {}
+        for attempt in state.attempts if state else ():
+            self.add(attempt.trial, attempt.attempt, attempt.outcome, retried=attempt.retried)
+
+    def add(self, trial: int, attempt: int, outcome: str, *, retried: bool) -> None:
+        """Count an attempt."""
+        if retried:
+            self._retried[trial] = self._retried.get(trial, 0) + 1
+        elif outcome != "cancelled":
+            self.finals.add(trial)
+            return
+        self._attempts[trial] = attempt
+
+    def before(self, trial: int) -> tuple[int, int]:
+        """Return the number of a trial's next attempt, and how many earlier ones were retried."""
+        return self._attempts.get(trial, 0) + 1, self._retried.get(trial, 0)
+
+
+def _wall_s(state: Progress | None) -> float:
+    """Return how long the earlier sessions of a run took, by their own clocks."""
+    longest: dict[int, float] = {}
     for attempt in state.attempts if state else ():
-        counts[attempt.trial] = counts.get(attempt.trial, 0) + 1
-    return counts
+        if attempt.elapsed_s is not None:
+            longest[attempt.session] = max(longest.get(attempt.session, 0.0), attempt.elapsed_s)
+    return sum(longest.values())
 
 
-def _prepare(plan: Plan) -> dict[str, PreparedCase]:
-    return {
-        case.id: PreparedCase(case, part.suite.registry, plan.toolsets[part.suite.file.id])
-        for part in plan.selection.suites
-        for case in part.cases
-    }
-
-
-def _setup(driver: LoadedDriver, config: Mapping[str, Any], where: str) -> None:
-    try:
-        driver.setup(config)
-    except Exception as error:
-        raise StudyError(
-            f"the driver's setup failed: {type(error).__name__}: {error}",
-            where=where,
-            next_step="mend the driver and repeat the command",
-        ) from None
-
-
-def _close(drivers: Sequence[LoadedDriver], toolsets: Mapping[str, Toolset | None]) -> list[str]:
-    """Close drivers and toolsets; return what failed, since every trial is over by then."""
-    closers = [(f"driver {driver.name!r}", driver.close) for driver in drivers]
-    closers += [
-        (f"toolset of {name!r}", closer)
-        for name, toolset in toolsets.items()
-        if (closer := getattr(toolset, "close", None)) is not None
-    ]
-    failures: list[str] = []
-    for what, close in closers:
-        try:
-            close()
-        except Exception as error:
-            failures.append(f"closing the {what} failed: {type(error).__name__}: {error}")
-    return failures
+def _stopping_text(pairs: int, grace_s: float) -> str:
+    if not pairs:
+        return "stopping"
+    return f"stopping: running pairs have {grace_s:g} s to end; interrupt again to stop at once"

@@ -31,6 +31,7 @@ class RunFolder:
         self.report_md = path / "report.md"
         self.figures = path / "figures"
         self.manifest = path / "manifest.json"
+        self.stuck = path / "stuck"
 
     @property
     def sealed(self) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from study.bundled import runs_root
 from study.declare import prepare
 from study.digest import JSON
-from study.product import grade_run, product_bytes
+from study.product import grade_run, graded_lines
 from study.runner import Listener, run_plan
 from study.runs import RunFolder, check_stamp, find_run, write_file
 
@@ -18,6 +18,8 @@ def run(
     *,
     out: str | Path | None = None,
     stamp: str | None = None,
+    executor: str = "inprocess",
+    workers: int | None = None,
     listener: Listener | None = None,
     deviations: Sequence[tuple[str, str]] = (),
 ) -> RunFolder:
@@ -32,6 +34,11 @@ def run(
     stamp : str, optional
         Default: the first 12 hex digits of the lock's digest. A finished run is never touched: the next
         one is ``<stamp>_001``.
+    executor : str
+        Where trials run: ``inprocess``, ``process`` (worker processes), ``dask`` (worker processes under a
+        local Dask cluster) or ``dask://HOST:PORT`` (a running cluster).
+    workers : int, optional
+        Pairs at a time; default 1, on a running cluster all of its threads.
     listener : callable, optional
         Called with each :class:`study.runner.Event`.
     deviations : sequence of (kind, text)
@@ -53,8 +60,10 @@ def run(
     base = (Path(out) if out is not None else runs_root(plan.protocol_path)) / plan.protocol.id
     wanted = check_stamp(stamp) if stamp is not None else None
     told = {"listener": listener} if listener is not None else {}
-    folder = run_plan(plan, base, stamp=wanted, deviations=deviations, **told)
-    write_file(folder.product, product_bytes(grade_run(folder)))
+    folder = run_plan(
+        plan, base, stamp=wanted, executor=executor, workers=workers, deviations=deviations, **told
+    )
+    write_file(folder.product, graded_lines(folder))
     return folder
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import click
@@ -10,6 +11,8 @@ from study.cli.common import protocol_argument, shell_quoted
 
 if TYPE_CHECKING:
     from study.declare import Declared
+    from study.forecast import Forecast, LastRun
+    from study.sections import Conditions
 
 
 @click.command("check")
@@ -54,7 +57,6 @@ def _show(declared: Declared) -> None:
     from study.lock import lock_digest
 
     protocol, lock = declared.protocol, current_lock(declared)
-    limit = protocol.limits.trial_timeout_s
     arms = [f"{arm}: {entry['driver']} ({entry['stamp']})" for arm, entry in lock["arms"].items()]
     rows = [
         ["study", protocol.id],
@@ -66,15 +68,96 @@ def _show(declared: Declared) -> None:
             f"{lock['n_tasks']} tasks ({lock['n_families']} template families), {lock['n_cases']} cases, "
             f"{lock['n_pairs']} pairs, {lock['n_trials']} trials",
         ],
-        [
-            "time",
-            f"at most {limit:g} s a trial, {limit * lock['n_trials'] / 3600:.1f} h if every trial timed out",
-        ],
+        *[["time", text] for text in _time(declared, lock["n_pairs"])],
+        *[["conduct", text] for text in _conduct(declared)],
         *[["endpoint", text] for text in _endpoints(declared)],
         *[["resolution", text] for text in _resolution(declared)],
         ["lock digest", lock_digest(lock)],
     ]
     click.echo(text_table(["what", "would be frozen"], rows))
+
+
+def _time(declared: Declared, n_pairs: int) -> list[str]:
+    """Say how long the run takes at most and at least, and what the last one lets expect."""
+    from study.bundled import runs_root
+    from study.forecast import forecast, last_run
+
+    limits, plan = declared.protocol.limits, forecast(declared.protocol, n_pairs)
+    lines = [
+        f"at most {limits.trial_timeout_s:g} s a trial, {plan.trials_s / 3600:.1f} h if every trial timed out"
+    ]
+    if plan.retries_s:
+        lines.append(f"retries: at most {_about(plan.retries_s)} more, if every attempt ended at the limit")
+    if plan.warm_up:
+        lines.append(
+            f"warm-up: {plan.warm_up} requests a worker, at most {_about(plan.warm_up_s)} if all timed out"
+        )
+    if plan.cool_down_s:
+        lines.append(f"cool-down: {_about(plan.cool_down_s)} on one worker")
+    if limits.trials_per_minute is not None:
+        lines.append(f"rate limit: at least {_about(plan.paced_s)}, with any number of workers")
+    if limits.max_wall_s is not None:
+        late = plan.paced_s > limits.max_wall_s
+        lines.append(
+            f"budget: no pair starts after {_about(limits.max_wall_s)}"
+            + (", and the rate limit lets the last one start later than that" if late else "")
+        )
+    last = last_run(runs_root(declared.path) / declared.protocol.id)
+    return lines if last is None else [*lines, _expectation(plan, last)]
+
+
+def _expectation(plan: Forecast, last: LastRun) -> str:
+    from analysis.formatting import seconds
+
+    usual, average = _about(plan.expected_s(last.median_s)), _about(plan.expected_s(last.mean_s))
+    text = f"about {usual} on one worker, from the last run's median of {seconds(last.median_s)} a trial"
+    return text if usual == average else f"{text} ({average} from its mean of {seconds(last.mean_s)})"
+
+
+def _about(duration_s: float) -> str:
+    if duration_s < 90:
+        return f"{duration_s:.0f} s" if duration_s >= 1 else "1 s"
+    return f"{duration_s / 60:.0f} min" if duration_s < 5400 else f"{duration_s / 3600:.1f} h"
+
+
+def _conduct(declared: Declared) -> list[str]:
+    """Say what is declared of conditions, limits, retries and the journal; what is not, is off."""
+    protocol = declared.protocol
+    limits, retries, journal = protocol.limits, protocol.retries, protocol.journal
+    budgets = {"s": limits.max_wall_s, "known tokens": limits.max_tokens, "model calls": limits.max_calls}
+    lines = [f"conditions: {text}" for text in _conditions(protocol.design.conditions)]
+    if limits.trials_per_minute is not None:
+        lines.append(f"rate limit: at most {limits.trials_per_minute:g} trials start in a minute")
+    if _either(budgets):
+        lines.append(f"budgets: the run is over after {_either(budgets)}")
+    if retries is not None:
+        lines.append(
+            f"retries: after {' or '.join(retries.outcomes)}, {retries.attempts} attempts a trial at most, "
+            f"{retries.wait_s:g} s apart"
+        )
+    group = {} if journal is None else {"records": journal.fsync_trials, "s": journal.fsync_s}
+    if _either(group):
+        lines.append(f"group commit: the journal is forced onto the disk after {_either(group)}")
+    if "grace_s" in declared.written["limits"]:
+        lines.append(f"interrupt: running pairs may go on for {limits.grace_s:g} s")
+    return lines
+
+
+def _either(limits: Mapping[str, float | None]) -> str:
+    """Join the limits that are declared; nothing when none is."""
+    return " or ".join(f"{most:.15g} {unit}" for unit, most in limits.items() if most is not None)
+
+
+def _conditions(conditions: Conditions | None) -> list[str]:
+    if conditions is None:
+        return []
+    told = {
+        f"{conditions.cache} cache": conditions.cache is not None,
+        f"each worker warms up with {conditions.warm_up} requests an arm": conditions.warm_up > 0,
+        f"each worker pauses for {conditions.cool_down_s:g} s between pairs": conditions.cool_down_s > 0,
+        f"up to {conditions.concurrency} pairs beside each other on a worker": conditions.concurrency > 1,
+    }
+    return [text for text, declared in told.items() if declared]
 
 
 def _endpoints(declared: Declared) -> list[str]:

@@ -16,6 +16,8 @@ COMMANDS = {
     "check": ("check", "Lint a protocol and its suites; show what would be frozen."),
     "freeze": ("freeze", "Write the lock of a protocol."),
     "run": ("run", "Run a frozen protocol, or resume it; then grade and report."),
+    "status": ("status", "Say where a run stands: used, remaining, what to do next."),
+    "note": ("note", "Append a note to a run's deviations."),
     "grade": ("grade", "Grade a run again from its journal and compare."),
     "verify": ("verify", "Derive everything in a run folder again and compare."),
     "report": ("report", "Tell a run's results."),

@@ -13,8 +13,25 @@ from study.cli.common import protocol_argument, shell_quoted
 @protocol_argument
 @click.option("--stamp", help="Name of the run's folder; default: the start of the lock's digest.")
 @click.option("--out", type=click.Path(file_okay=False), help="Replaces the folder runs/.")
+@click.option(
+    "--executor",
+    default="inprocess",
+    show_default=True,
+    metavar="WHERE",
+    help="Where trials run: inprocess, process (worker processes), dask, dask://HOST:PORT.",
+)
+@click.option("--workers", type=int, help="Pairs at a time; default 1, on a running cluster all it has.")
+@click.option("--unblind", is_flag=True, help="Show counts per arm while it runs; that is a deviation.")
 @click.option("--no-report", is_flag=True, help="Stop after grading; `study report` does the rest.")
-def command(protocol: str, stamp: str | None, out: str | None, no_report: bool) -> int:
+def command(
+    protocol: str,
+    stamp: str | None,
+    out: str | None,
+    executor: str,
+    workers: int | None,
+    unblind: bool,
+    no_report: bool,
+) -> int:
     """Run the frozen PROTOCOL, or go on where an interrupted run stopped; then grade and report.
 
     Exits 0 when the claim is met, 1 when it is not, 3 when the run is void, 4 when it is inconclusive.
@@ -23,11 +40,22 @@ def command(protocol: str, stamp: str | None, out: str | None, no_report: bool) 
     from study.runner import Interrupted
     from study.verbs import run
 
+    seen = [("unblinded", "counts per arm were shown while the run went on")] if unblind else []
     try:
-        with Display() as display:
-            folder = run(protocol, out=out, stamp=stamp, listener=display)
+        with Display(unblind=unblind) as display:
+            folder = run(
+                protocol,
+                out=out,
+                stamp=stamp,
+                executor=executor,
+                workers=workers,
+                listener=display,
+                deviations=seen,
+            )
     except Interrupted as stop:
-        options = (["--out", out] if out else []) + (["--stamp", stamp] if stamp else [])
+        given = {"--out": out, "--stamp": stamp, "--workers": workers}
+        given["--executor"] = None if executor == "inprocess" else executor
+        options = [str(part) for name, value in given.items() if value for part in (name, value)]
         again = " ".join(["study", "run", shell_quoted(protocol), *map(shell_quoted, options)])
         click.echo(f"interrupted; every finished trial is kept in {stop}\n  next: {again}", err=True)
         return 130

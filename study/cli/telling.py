@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from study.digest import JSON, pretty, read_json_file, read_json_lines
+from study.digest import JSON, is_object, pretty, read_json_file, read_json_lines
+from study.environment import Environment, read_environment
 from study.errors import IntegrityError
+from study.notes import closing
 from study.runs import RunFolder, find_run, write_file, write_manifest, writing
 
 if TYPE_CHECKING:
@@ -25,13 +27,13 @@ def compute(folder: RunFolder) -> Results:
     from analysis.summary import summarise
     from analysis.table import read_run
 
-    environment = read_json_file(folder.environment, "environment record")
+    environment = read_environment(folder.environment)
     deviations = _deviations(folder)
-    provenance = {key: environment[key] for key in ("lock_commit", "run_number", "runs_known")}
+    provenance = {key: getattr(environment, key) for key in ("lock_commit", "run_number", "runs_known")}
     return summarise(
         read_run(folder.path),
         deviations=deviations,
-        notes=_notes(environment, deviations),
+        notes=_notes(environment, deviations) + _repeated(folder),
         provenance=provenance,
     )
 
@@ -42,18 +44,35 @@ def _deviations(folder: RunFolder) -> list[dict[str, JSON]]:
     return [line for _, line in read_json_lines(folder.deviations, "deviations")]
 
 
-def _notes(environment: dict[str, JSON], deviations: list[dict[str, JSON]]) -> list[str]:
-    revision = environment["revision"]
+def _notes(environment: Environment, deviations: list[dict[str, JSON]]) -> list[str]:
+    revision = environment.revision
     notes = [
-        f"driver-study {environment['toolkit']}, {environment['python']}, {environment['os']}, "
-        f"{environment['cpu'] or environment['machine']}",
+        f"driver-study {environment.toolkit}, {environment.python}, {environment.os}, "
+        f"{environment.cpu or environment.machine}",
     ]
+    if is_object(environment.sdks):
+        used = [f"{name} {version}" for name, version in environment.sdks.items() if version]
+        notes += [f"clients installed: {', '.join(used)}"] if used else []
     if revision["commit"]:
         dirty = " with uncommitted changes" if revision["dirty"] else ""
         notes.append(f"protocol's repository at {revision['commit'][:12]}{dirty} when the run began")
     if deviations:
         notes.append(f"{len(deviations)} deviation(s) from the plan are listed above")
     return notes
+
+
+def _repeated(folder: RunFolder) -> list[str]:
+    """Say how many attempts were repeated because the protocol declares it."""
+    from study.journal import read_progress
+    from study.lock import lock_digest, read_lock
+    from study.records import ARMS
+
+    progress = read_progress(folder.journal, lock_digest(read_lock(folder.lock)))
+    arms = [attempt.arm for attempt in progress.attempts if attempt.retried]
+    if not arms:
+        return []
+    counts = ", ".join(f"{arm} {arms.count(arm)}" for arm in ARMS)
+    return [f"{len(arms)} attempts were repeated as declared ({counts}); latency is that of the last one"]
 
 
 def exit_code(results: Results) -> int:
@@ -79,12 +98,20 @@ def tell(folder: RunFolder, shown_from: Path) -> int:
     shown_from : Path
         Printed paths are relative to it where that is shorter.
     """
-    from analysis import figures
-    from analysis.report import render_report, render_summary
-    from analysis.summary import results_to_json
-
     if not folder.product.exists():
         raise IntegrityError("there is no product.jsonl", where=str(folder.path))
+    with closing(folder):
+        results = _write_all(folder)
+    _print_summary(folder, results, shown_from)
+    return exit_code(results)
+
+
+def _write_all(folder: RunFolder) -> Results:
+    """Write results, figures, reports and, last, the manifest."""
+    from analysis import figures
+    from analysis.report import render_report
+    from analysis.summary import results_to_json
+
     _refuse_missing_deviations(folder)
     results = compute(folder)
     write_file(folder.results, pretty(results_to_json(results)))
@@ -100,30 +127,40 @@ def tell(folder: RunFolder, shown_from: Path) -> int:
     markdown = render_report(results, "md", figures=drawn, paths=inside)
     write_file(folder.report_md, markdown.encode("utf-8"))
     write_manifest(folder)
-    code = exit_code(results)
+    return results
+
+
+def _print_summary(folder: RunFolder, results: Results, shown_from: Path) -> None:
+    from analysis.report import render_summary
+
     paths = {
         "report": _short(folder.report_md, shown_from),
         "page": _short(folder.report_html, shown_from),
         "figure": _short(folder.figures / f"{FOREST}.svg", shown_from),
     }
-    click.echo(render_summary(results, exit_code=code, paths=paths), nl=False)
+    click.echo(render_summary(results, exit_code=exit_code(results), paths=paths), nl=False)
     for deviation in results.deviations[:SHOWN_DEVIATIONS]:
-        click.echo(f"deviation: {deviation.get('kind')}: {deviation.get('text')}", err=True)
+        click.echo(f"deviation: {deviation.get('kind')}: {_visible(deviation.get('text'))}", err=True)
     if len(results.deviations) > SHOWN_DEVIATIONS:
         more = len(results.deviations) - SHOWN_DEVIATIONS
         click.echo(f"deviation: ... and {more} more in the report", err=True)
-    return code
 
 
 def _refuse_missing_deviations(folder: RunFolder) -> None:
     from study.declare import missing_deviations
-    from study.journal import read_journal
+    from study.journal import read_progress
     from study.product import read_frozen
 
     frozen = read_frozen(folder)
-    lacking = missing_deviations(folder, frozen, read_journal(folder.journal, frozen.lock_digest))
+    lacking = missing_deviations(folder, frozen, read_progress(folder.journal, frozen.lock_digest))
     if lacking:
         raise IntegrityError(lacking[0], where=str(folder.path), next_step="restore deviations.jsonl")
+
+
+def _visible(text: object) -> str:
+    from analysis.formatting import visible
+
+    return visible(str(text))
 
 
 def _short(path: Path, base: Path) -> str:

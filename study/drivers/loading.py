@@ -11,8 +11,9 @@ from typing import Any, cast
 
 from study.driver import Context, LoopResult
 from study.drivers.configuration import json_table
+from study.drivers.process import PREFIX, ProcessDriver, parse_command
 from study.errors import DriverError
-from study.finding import Kind, find_object, guarded, name_forms, source_digest
+from study.finding import Kind, find_object, guarded, source_digest
 from study.records import Record
 
 DRIVERS = Kind(
@@ -26,6 +27,7 @@ DRIVERS = Kind(
         "shim": "study.drivers.shim:drive",
         "stub": "study.drivers.stub:drive",
     },
+    forms=("process:COMMAND",),
 )
 UNSTAMPED = "unstamped"
 _HOOKS = ("setup", "reset", "close")
@@ -55,7 +57,8 @@ class LoadedDriver(Record):
         The file of the module that defines the function or class; for any other object, the file of the
         module that holds it.
     source_digest : str or None
-        SHA-256 of that file; modules that it imports are not covered.
+        SHA-256 of that file; modules that it imports are not covered. Of a process driver, over all files
+        that its command names; ``source_file`` is then the first argument among them, else the program.
     """
 
     name: str
@@ -92,11 +95,13 @@ def load_driver(name: str, *, where: str, search: Path | None = None) -> LoadedD
     ----------
     name : str
         A shipped or installed name such as ``stub``, or ``module:attribute`` of user code. The attribute is
-        a function, a class (instantiated without arguments) or an object with ``__call__``.
+        a function, a class (instantiated without arguments) or an object with ``__call__``. Or
+        ``process:COMMAND``; such a child is started here once, to ask for its stamp.
     where : str
         The place of the name, for errors.
     search : Path, optional
-        Folder of user code, normally that of the protocol; see :func:`study.finding.find_object`.
+        Folder of user code, normally that of the protocol; see :func:`study.finding.find_object`. The
+        working directory of a process driver.
 
     Returns
     -------
@@ -105,12 +110,11 @@ def load_driver(name: str, *, where: str, search: Path | None = None) -> LoadedD
     Raises
     ------
     DriverError
-        When the name has no known form, cannot be imported, or names something that is no driver.
+        When the name has no known form, cannot be imported, or names something that is no driver; when a
+        child process says no proper hello.
     """
-    if name.startswith("process:"):
-        raise DriverError(
-            f"{name!r}: this build runs no process drivers", where=where, allowed=name_forms(DRIVERS)
-        )
+    if name.startswith(PREFIX):
+        return _load_process(name, where, search)
     found = find_object(name, DRIVERS, where=where, search=search)
     folder = search.resolve() if search else None
     target = found.target
@@ -136,6 +140,21 @@ def load_driver(name: str, *, where: str, search: Path | None = None) -> LoadedD
         defaults=_defaults(said["defaults"], name, where),
         source_file=file,
         source_digest=source_digest(file, where) if file else None,
+    )
+
+
+def _load_process(name: str, where: str, search: Path | None) -> LoadedDriver:
+    command = parse_command(name, where=where, search=search)
+    driver = ProcessDriver(command, where)
+    return LoadedDriver(
+        name=name,
+        call=driver,
+        is_async=False,
+        stamp=driver.stamp,
+        floor=driver.hello.floor,
+        defaults=driver.hello.defaults,
+        source_file=command.main_file,
+        source_digest=command.digest,
     )
 
 

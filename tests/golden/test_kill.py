@@ -26,9 +26,13 @@ slow.stamp = "slow-1"
 """
 
 
-def start(study, out):
+EXECUTORS = {1: (), 4: ("--executor", "process", "--workers", "4")}
+"""Workers -> options of `study run`."""
+
+
+def start(study, out, workers):
     return subprocess.Popen(
-        [sys.executable, "-m", "study.cli", "run", study.protocol.name, "--out", out],
+        [sys.executable, "-m", "study.cli", "run", study.protocol.name, "--out", out, *EXECUTORS[workers]],
         cwd=study.folder,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
@@ -41,9 +45,9 @@ def lines_of(journal):
     return journal.read_bytes().count(b"\n") if journal.exists() else 0
 
 
-def kill_at(study, out, journal, *, lines=None, delay_s=0.0):
+def kill_at(study, out, journal, workers, *, lines=None, delay_s=0.0):
     """Start or resume the run and kill it when its journal has that many lines, or after a delay."""
-    process = start(study, out)
+    process = start(study, out, workers)
     deadline = time.monotonic() + 60
     while process.poll() is None and time.monotonic() < deadline:
         if lines is None or lines_of(journal) >= lines:
@@ -55,7 +59,7 @@ def kill_at(study, out, journal, *, lines=None, delay_s=0.0):
     return process.returncode
 
 
-def killed_and_resumed(mini, kills, seed):
+def killed_and_resumed(mini, kills, seed, workers):
     study = mini(tasks=20, repetitions=2, baseline="careful", candidate="slow", extra=SLOW)
     assert study.command("freeze", study.protocol.name).returncode == 0
     whole = study.command("run", study.protocol.name, "--out", "whole")
@@ -74,11 +78,12 @@ def killed_and_resumed(mini, kills, seed):
                 study,
                 "cut",
                 journal,
+                workers,
                 lines=None if early else max(target, lines_of(journal) + 1),
-                delay_s=generator.uniform(0, 0.5) if early else generator.uniform(0, 0.01),
+                delay_s=generator.uniform(0, 0.5 + 0.2 * workers) if early else generator.uniform(0, 0.01),
             )
         )
-    done = study.command("run", study.protocol.name, "--out", "cut")
+    done = study.command("run", study.protocol.name, "--out", "cut", *EXECUTORS[workers])
     assert done.returncode == 0, done.stderr
     folder = study.folder / "cut" / reference.parent.name / stamp
     return study, reference, folder, deaths
@@ -100,11 +105,13 @@ def check(study, reference, folder, deaths):
     assert verified.returncode == 0, verified.stderr
 
 
-def test_ten_kills(mini):
-    check(*killed_and_resumed(mini, kills=10, seed=20261130))
+@pytest.mark.parametrize("workers", [1, 4])
+def test_ten_kills(mini, workers):
+    check(*killed_and_resumed(mini, kills=10, seed=20261130 + workers, workers=workers))
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(5))
-def test_fifty_kills(mini, seed):
-    check(*killed_and_resumed(mini, kills=10, seed=seed))
+@pytest.mark.parametrize("workers", [1, 4])
+@pytest.mark.parametrize("seed", range(4))
+def test_fifty_kills(mini, seed, workers):
+    check(*killed_and_resumed(mini, kills=10, seed=seed, workers=workers))

@@ -156,7 +156,7 @@ def test_a_good_protocol_and_its_absent_sections():
         ("[limits]", "[analysis]\nresamples = 10\n[limits]", "analysis.resamples", ["at least 1000"]),
         ("[limits]", '[workload]\nsplit = "held-out"\n[limits]', "", ["not valid TOML"]),
         ("seed = 5", "seed = 5\nseed = 6", "", ["not valid TOML"]),
-        ("seed = 5", 'seed = 5\nconditions = { cache = "tepid" }', "design.conditions", ["cold"]),
+        ("seed = 5", 'seed = 5\nconditions = { cache = "tepid" }', "design.conditions.cache", ["cold"]),
         ("seed = 5", 'seed = 5\nweighting = "by-trial"', "design", ["weighting"]),
     ],
 )

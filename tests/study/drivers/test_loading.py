@@ -91,12 +91,6 @@ def test_unknown_plain_name():
     assert "unknown driver 'stubb' (did you mean 'stub'?)" in fail("stubb")
 
 
-def test_process_drivers_are_reserved():
-    said = fail("process:python agent.py")
-    assert "runs no process drivers" in said
-    assert "module:attribute" in said
-
-
 def test_entry_points(monkeypatch, write, tmp_path):
     write("plugged.py", DRIVE)
     sys.path.append(str(tmp_path))

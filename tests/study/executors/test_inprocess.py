@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import signal
+import sys
 import threading
 import time
 
@@ -18,6 +19,7 @@ from study.driver import Call, LoopResult, ToolError, ToolResult
 from study.drivers.loading import LoadedDriver
 from study.errors import StudyError
 from study.executors import InProcess, PreparedCase
+from study.executors.trials import DEEPEST
 from study.registry import registry_from_json
 
 REGISTRY = registry_from_json(
@@ -194,6 +196,14 @@ class UnspeakableError(Exception):
         raise RuntimeError("no")
 
 
+class Nameless(type):
+    __name__ = property(lambda cls: 1 / 0)  # pyright: ignore[reportAssignmentType]
+
+
+class NoName(Exception, metaclass=Nameless):  # noqa: N818
+    pass
+
+
 @pytest.mark.parametrize(
     "error", [ValueError("x"), SystemExit(3), Odd(), UnspeakableError(), RecursionError()]
 )
@@ -205,6 +215,14 @@ def test_whatever_is_raised_is_a_driver_error(error):
     assert execution.outcome == "driver_error"
     assert execution.error is not None
     assert execution.error["type"] == type(error).__name__
+
+
+def test_the_name_of_an_error_is_that_of_its_class_and_both_texts_are_bounded():
+    def driver(request, tools, ctx):
+        raise NoName("x" * 10**6)
+
+    execution = execute(driver)
+    assert execution.error == {"type": "NoName", "message": "x" * 2000}
 
 
 def test_an_interrupt_is_a_cancelled_attempt_and_one_that_the_driver_raises_is_its_error():
@@ -409,11 +427,114 @@ def test_another_thread_is_refused_with_the_reason():
 
 
 def test_a_result_that_is_too_large_is_a_driver_error(monkeypatch):
-    monkeypatch.setattr("study.executors.REPORT_LIMIT_BYTES", 1000)
+    monkeypatch.setattr("study.executors.settling.REPORT_LIMIT_BYTES", 1000)
     execution = execute(lambda request, tools, ctx: LoopResult(refused=True, why="x" * 2000))
     assert execution.outcome == "driver_error"
     assert execution.error is not None
     assert "bytes" in execution.error["message"]
+
+
+def nested(depth):
+    value: list[object] = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def limits_recursion(request, tools, ctx):
+    sys.setrecursionlimit(10**6)
+    return LoopResult(refused=True, composed=nested(5000))
+
+
+def test_a_recursion_limit_ends_with_the_trial():
+    before = sys.getrecursionlimit()
+    assert execute(limits_recursion).outcome == "driver_error"
+    assert sys.getrecursionlimit() == before
+
+
+def nested_result(request, tools, ctx):
+    return LoopResult(refused=True, composed=nested(DEEPEST + 1), why="[" * 1000)
+
+
+def nested_arguments(request, tools, ctx):
+    ctx.dispatch("look", {"at": nested(DEEPEST + 1)})
+    return LoopResult(refused=True)
+
+
+@pytest.mark.parametrize("driver", [nested_result, nested_arguments])
+def test_what_is_nested_too_deeply_to_be_read_again_is_a_driver_error(driver):
+    execution = execute(driver)
+    assert execution.outcome == "driver_error"
+    assert execution.error is not None
+    assert "200 deep" in execution.error["message"]
+    inputs = [dispatch["input"] for dispatch in plain(execution)["dispatches"]]
+    assert inputs in ([], [["arguments that are nested too deeply"]])
+
+
+def test_brackets_in_text_are_no_nesting():
+    def driver(request, tools, ctx):
+        ctx.dispatch("look", {"at": nested(DEEPEST - 10)})
+        return LoopResult(refused=True, why='\\"[' * 1000, composed=[["]"]] * 1000)
+
+    assert execute(driver).outcome == "refused"
+
+
+def sleeps_less_than_nothing(request, tools, ctx):
+    ctx.slept_s = -1.0
+    return LoopResult(refused=True)
+
+
+def sleeps_text(request, tools, ctx):
+    ctx.slept_s = "long"
+    return LoopResult(refused=True)
+
+
+def has_no_ledger(request, tools, ctx):
+    ctx.usage = None
+    return LoopResult(refused=True)
+
+
+@pytest.mark.parametrize("driver", [sleeps_less_than_nothing, sleeps_text, has_no_ledger])
+def test_a_driver_that_replaces_what_its_context_counts_is_a_driver_error(driver):
+    execution = execute(driver)
+    assert execution.outcome == "driver_error"
+    assert (execution.usage, execution.slept_s) == (None, 0.0)
+    assert execution.latency_s >= 0
+
+
+def test_a_wait_through_the_context_is_no_latency():
+    async def waits(request, tools, ctx):
+        await ctx.asleep(0.03)
+        ctx.sleep(0.02)
+        return LoopResult(refused=True)
+
+    execution = execute(waits, is_async=True)
+    assert execution.slept_s >= 0.05
+    assert execution.latency_s < execution.slept_s
+
+    def waits_too_long(request, tools, ctx):
+        ctx.sleep(60)
+
+    execution = execute(waits_too_long, timeout_s=0.1)
+    assert (execution.outcome, execution.slept_s) == ("timeout", 0.0)
+    assert execution.latency_s >= 0.1
+
+
+def test_a_time_limit_never_cuts_off_the_word_of_a_dispatch():
+    """The observer is not interrupted, however late it is: what it wrote would be half a message."""
+    told = []
+
+    def observe(dispatch):
+        time.sleep(0.3)
+        told.append(dispatch.name)
+
+    def driver(request, tools, ctx):
+        while True:
+            ctx.dispatch("look", {"at": "it"})
+
+    execution = execute(driver, timeout_s=0.1, observer=observe)
+    assert execution.outcome == "timeout"
+    assert [dispatch["name"] for dispatch in plain(execution)["dispatches"]] == told
 
 
 def test_a_driver_cannot_touch_the_record_or_what_the_next_trial_gets():

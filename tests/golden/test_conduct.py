@@ -1,0 +1,187 @@
+"""Budgets, retries, rates, warm-up and pauses of a whole run, as a protocol declares them."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import time
+
+import pytest
+
+DRIVERS = """
+import pathlib
+import time
+
+LOG = pathlib.Path(__file__).parent / "asked.txt"
+
+
+def spends(request, tools, ctx):
+    ctx.record_usage(input=100, output=10)
+    return careful(request, tools, ctx)
+
+spends.stamp = "spends-1"
+
+
+def flaky(request, tools, ctx):
+    with LOG.open("a") as log:
+        log.write(request + "\\n")
+    seen = LOG.read_text().splitlines().count(request)
+    if "order-1" in request and seen < 3:
+        ctx.record_usage(input=1, output=1)
+        return LoopResult(outcome="transport_error", driver="flaky-1")
+    return careful(request, tools, ctx)
+
+flaky.stamp = "flaky-1"
+
+
+def logs(request, tools, ctx):
+    with LOG.open("a") as log:
+        log.write(f"{time.monotonic()} {request}\\n")
+    return careful(request, tools, ctx)
+
+logs.stamp = "logs-1"
+
+
+def waits(request, tools, ctx):
+    ctx.sleep(0.05)
+    return careful(request, tools, ctx)
+
+waits.stamp = "waits-1"
+"""
+
+
+def frozen(mini, limits="", sections="", **options):
+    study = mini(extra=DRIVERS, **options)
+    study.edit("[limits]\n", f"{sections}\n[limits]\n{limits}\n")
+    done = study.command("freeze", study.protocol.name)
+    assert done.returncode == 0, done.stderr
+    return study
+
+
+def journal(study):
+    (path,) = study.folder.glob("runs/*/*/journal.jsonl")
+    return [json.loads(line)["record"] for line in path.read_bytes().splitlines()]
+
+
+def attempts(study):
+    return [record for record in journal(study) if record["kind"] == "attempt"]
+
+
+def product(study):
+    return [json.loads(line) for line in (run_folder(study) / "product.jsonl").read_bytes().splitlines()]
+
+
+def run_folder(study):
+    return next(study.folder.glob("runs/*/*"))
+
+
+@pytest.mark.parametrize(
+    "limit, per_trial, reason",
+    [("max_calls = 20", 1, "max_calls"), ("max_tokens = 2200", 110, "max_tokens")],
+)
+def test_a_budget_ends_the_run_for_good(mini, limit, per_trial, reason):
+    study = frozen(mini, limit, candidate="spends", tasks=20)
+    done = study.command("run", study.protocol.name)
+    assert done.returncode == 3, (done.stdout, done.stderr)
+    assert f"{reason} = " in done.stderr
+    records = journal(study)
+    assert records[-1]["kind"] == "stop"
+    assert records[-1]["reason"] == reason
+    spent = [a for a in attempts(study) if a["arm"] == "candidate"]
+    assert len(spent) * per_trial == records[-1]["limit"] == records[-1]["used"]
+    rows = product(study)
+    assert len(rows) == 80
+    assert sum(row["outcome"] == "cancelled" for row in rows) == 80 - len(attempts(study))
+    assert "budget" in (run_folder(study) / "deviations.jsonl").read_text()
+    assert study.command("verify", str(run_folder(study))).returncode == 0
+    assert f"the declared {reason}" in (run_folder(study) / "report.md").read_text()
+
+
+def test_a_wall_clock_budget_counts_all_sessions(mini):
+    study = frozen(mini, "max_wall_s = 0.3", candidate="waits", tasks=20)
+    done = study.command("run", study.protocol.name)
+    assert done.returncode == 3
+    assert journal(study)[-1]["reason"] == "max_wall_s"
+    assert journal(study)[-1]["used"] >= 0.3
+    assert 2 <= len(attempts(study)) < 40
+
+
+def test_a_budget_that_suffices_changes_nothing(mini):
+    study = frozen(mini, "max_calls = 40", candidate="spends", tasks=20)
+    done = study.command("run", study.protocol.name)
+    assert done.returncode == 0, done.stderr
+    assert len(attempts(study)) == 80
+    assert journal(study)[-1]["kind"] == "attempt"
+
+
+RETRIES = '[retries]\noutcomes = ["transport_error"]\nattempts = 3\nwait_s = 0.01\n'
+
+
+@pytest.mark.parametrize("executor", ["inprocess", "process"])
+def test_declared_retries_stay_on_record_and_give_one_final_row(mini, executor):
+    study = frozen(mini, sections=RETRIES, candidate="flaky", tasks=20)
+    done = study.command("run", study.protocol.name, "--executor", executor)
+    assert done.returncode == 0, done.stderr
+    told = attempts(study)
+    retried = [a for a in told if a.get("retried")]
+    assert {a["outcome"] for a in retried} == {"transport_error"}
+    for first in (a for a in retried if a["attempt"] == 1):
+        outcomes = [a["outcome"] for a in told if a["trial"] == first["trial"]]
+        assert outcomes == ["transport_error", "transport_error", "answered"]
+    # order-1 and order-10 to order-19, two cases each
+    assert len(retried) == 2 * 11 * 2
+    rows = product(study)
+    assert [row["trial"] for row in rows] == list(range(80))
+    assert all(row["completed"] for row in rows)
+    report = (run_folder(study) / "report.md").read_text()
+    assert "44 attempts were repeated as declared (baseline 0, candidate 44)" in report
+    assert study.command("verify", str(run_folder(study))).returncode == 0
+
+
+def test_without_declared_retries_nothing_is_repeated(mini):
+    study = frozen(mini, candidate="flaky", tasks=20)
+    study.command("run", study.protocol.name)
+    told = attempts(study)
+    assert len(told) == 80
+    assert {a["attempt"] for a in told} == {1}
+    assert sum(a["outcome"] == "transport_error" for a in told) == 2 * 11
+
+
+def test_a_rate_spaces_the_pairs_and_its_waiting_is_no_latency(mini):
+    study = frozen(mini, "trials_per_minute = 2400", candidate="logs", tasks=20)
+    began = time.monotonic()
+    study.command("run", study.protocol.name, "--no-report")
+    took_s = time.monotonic() - began
+    # 40 pairs, each 2 trials at 25 ms, the last one waits for nothing
+    assert took_s >= 39 * 0.05
+    told = attempts(study)
+    assert sum(a.get("waited_s", 0.0) for a in told) > 0.5 * took_s
+    assert sum(a["latency_s"] for a in told) < 0.5 * took_s
+    first = [a for a in told if a.get("waited_s", 0.0) > 0]
+    assert len({a["pair"] for a in first}) == len(first)
+
+
+def test_waiting_of_a_driver_is_recorded_apart(mini):
+    study = frozen(mini, candidate="waits", tasks=10, margin="40 pp")
+    done = study.command("run", study.protocol.name, "--no-report")
+    assert done.returncode == 0, done.stderr
+    for attempt in attempts(study):
+        if attempt["arm"] == "candidate":
+            assert attempt["waited_s"] >= 0.05
+            assert attempt["latency_s"] < 0.05
+        else:
+            assert "waited_s" not in attempt
+
+
+def test_warm_up_asks_each_arm_before_the_first_pair_and_leaves_no_trial(mini):
+    study = frozen(mini, candidate="logs", tasks=10, margin="40 pp")
+    study.edit("seed = 11", 'seed = 11\nconditions = { cache = "warm", warm_up = 3, cool_down_s = 0.01 }')
+    assert study.command("freeze", study.protocol.name, "--replace").returncode == 0
+    done = study.command("run", study.protocol.name, "--no-report")
+    assert done.returncode == 0, done.stderr
+    asked = (study.folder / "asked.txt").read_text().splitlines()
+    assert len(asked) == 20 + 3
+    assert len(attempts(study)) == 40
+    assert [a["trial"] for a in attempts(study)] == list(range(40))
+    times = [float(line.split()[0]) for line in asked[3:]]
+    assert all(later - earlier >= 0.01 for earlier, later in itertools.pairwise(times))

@@ -1,0 +1,199 @@
+"""Ctrl-C and SIGTERM: the first lets running pairs end, the second stops at once; the run can be resumed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+SLOW = """
+import time
+
+def slow(request, tools, ctx):
+    time.sleep(0.05)
+    return careful(request, tools, ctx)
+
+slow.stamp = "slow-1"
+
+
+def endless(request, tools, ctx):
+    if "order-3 " in request or request.endswith("order-3"):
+        time.sleep(600)
+    return careful(request, tools, ctx)
+
+endless.stamp = "endless-1"
+"""
+EXECUTORS = {
+    "inprocess": (),
+    "threads": ("--workers", "3"),
+    "process": ("--executor", "process", "--workers", "3"),
+}
+
+
+def start(study, executor):
+    return subprocess.Popen(
+        [sys.executable, "-m", "study.cli", "run", study.protocol.name, *EXECUTORS[executor]],
+        cwd=study.folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def records(study):
+    (journal,) = study.folder.glob("runs/*/*/journal.jsonl")
+    lines = journal.read_bytes().split(b"\n")[:-1]
+    return [json.loads(line)["record"] for line in lines]
+
+
+def attempts(study):
+    return [record for record in records(study) if record["kind"] == "attempt"]
+
+
+def wait_until(condition, seconds=30.0):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            if condition():
+                return
+        except (ValueError, OSError):
+            pass
+        time.sleep(0.01)
+    raise AssertionError("it did not happen in time")
+
+
+def reference_bytes(study):
+    done = study.command("run", study.protocol.name, "--out", "whole")
+    assert done.returncode in (0, 1, 4), done.stderr
+    (product,) = study.folder.glob("whole/*/*/product.jsonl")
+    return product.read_bytes()
+
+
+@pytest.mark.parametrize("executor", EXECUTORS)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_interrupt_lets_running_pairs_end(mini, executor, number):
+    study = mini(tasks=20, candidate="slow", extra=SLOW)
+    assert study.command("freeze", study.protocol.name).returncode == 0
+    process = start(study, executor)
+    wait_until(lambda: len(attempts(study)) >= 6)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, (out, err)
+    assert "next: study run shop.toml" in err
+    assert all(option in err for option in EXECUTORS[executor])
+    told = attempts(study)
+    assert {attempt["outcome"] for attempt in told} == {"answered"}
+    pairs = [attempt["pair"] for attempt in told]
+    assert all(pairs.count(pair) == 2 for pair in pairs)
+    assert 6 <= len(told) < 80
+    again = study.command("run", study.protocol.name, *EXECUTORS[executor])
+    assert again.returncode in (0, 1, 4), again.stderr
+    (product,) = study.folder.glob("runs/*/*/product.jsonl")
+    assert product.read_bytes() == reference_bytes(study)
+
+
+@pytest.mark.parametrize("executor", EXECUTORS)
+def test_the_second_interrupt_stops_at_once(mini, executor):
+    study = mini(tasks=20, candidate="endless", extra=SLOW, timeout=120)
+    assert study.command("freeze", study.protocol.name).returncode == 0
+    process = start(study, executor)
+    family = psutil.Process(process.pid)
+    before = []
+
+    def stands_still():
+        now = len(attempts(study))
+        before.append((time.monotonic(), now))
+        return (
+            now > 0
+            and all(count == now for at, count in before if at > time.monotonic() - 1.0)
+            and (before[-1][0] - before[0][0] > 1.5)
+        )
+
+    wait_until(stands_still)
+    children = family.children(recursive=True)
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, (out, err)
+    assert time.monotonic() - began < 8
+    outcomes = [attempt["outcome"] for attempt in attempts(study)]
+    assert set(outcomes) <= {"answered", "cancelled"}
+    if executor == "inprocess":
+        assert outcomes.count("cancelled") == 1
+    assert not any(child.is_running() for child in children)
+    status = study.command("status", str(next(study.folder.glob("runs/*/*"))))
+    assert status.returncode == 0
+    assert "interrupted" in status.stdout
+
+
+@pytest.mark.parametrize("executor", EXECUTORS)
+def test_what_does_not_end_within_the_grace_is_cancelled(mini, executor):
+    study = mini(tasks=20, candidate="endless", extra=SLOW, timeout=120)
+    study.edit("trial_timeout_s = 120", "trial_timeout_s = 120\ngrace_s = 0.5")
+    assert study.command("freeze", study.protocol.name).returncode == 0
+    process = start(study, executor)
+    wait_until(lambda: len(attempts(study)) >= 1)
+    time.sleep(1.0)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, (out, err)
+    told = attempts(study)
+    finals = {attempt["trial"] for attempt in told if attempt["outcome"] != "cancelled"}
+    cut = {attempt["trial"] for attempt in told if attempt["outcome"] == "cancelled"}
+    assert not finals & cut
+    if executor == "inprocess":
+        assert len(cut) == 1
+
+
+HOLDS = """
+import itertools
+
+def holds(request, tools, ctx):
+    if request.endswith("order-3"):
+        sum(itertools.repeat(0, 10**13))
+    return careful(request, tools, ctx)
+
+holds.stamp = "holds-1"
+"""
+
+
+def test_a_driver_that_holds_the_interpreter_ends_the_run_and_its_trial_is_a_timeout_afterwards(mini):
+    study = mini(tasks=10, candidate="holds", extra=HOLDS, timeout=0.5, margin="40 pp")
+    assert study.command("freeze", study.protocol.name).returncode == 0
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    code = (
+        "import study.executors.watchdog as w; w.MARGIN_S = 1.0\n"
+        "import sys; from study.cli.main import main; main(sys.argv[1:])"
+    )
+    process = subprocess.run(
+        [sys.executable, "-c", code, "run", study.protocol.name],
+        cwd=study.folder,
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert process.returncode == -signal.SIGKILL
+    assert "held the Python interpreter" in process.stderr
+    assert "--executor process" in process.stderr
+    before = attempts(study)
+    assert {attempt["outcome"] for attempt in before} == {"answered"}
+    done = study.command("run", study.protocol.name, "--executor", "process")
+    assert done.returncode in (0, 1, 4), done.stderr
+    timeouts = [attempt for attempt in attempts(study) if attempt["outcome"] == "timeout"]
+    assert len(timeouts) == 1
+    assert timeouts[0] == attempts(study)[len(before)]
+    assert not (next(study.folder.glob("runs/*/*")) / "stuck").exists()
