@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -23,8 +24,25 @@ def is_list(value: JSON) -> TypeGuard[list[JSON]]:
     return isinstance(value, list)
 
 
-_ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+def _encoder(*, sort_keys: bool) -> Callable[[JSON], str]:
+    """Return an encoder of compact, finite JSON.
+
+    Where the interpreter has one in C, that is made once: ``JSONEncoder.encode`` makes it anew for each
+    value, which costs more than most values. It looks for no cycles; they end as too deep.
+    """
+    plain = json.JSONEncoder(
+        sort_keys=sort_keys, separators=(",", ":"), ensure_ascii=False, allow_nan=False, check_circular=False
+    )
+    make = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:
+        return plain.encode
+    text = json.encoder.encode_basestring
+    core = make(None, plain.default, text, None, ":", ",", sort_keys, False, False)
+    return lambda value: "".join(core(value, 0))
+
+
+_encode = _encoder(sort_keys=False)
+_encode_sorted = _encoder(sort_keys=True)
 
 
 def encode_json(value: JSON) -> bytes:
@@ -33,11 +51,11 @@ def encode_json(value: JSON) -> bytes:
     Raises
     ------
     ValueError
-        For NaN, infinities, cyclic values and text that is not Unicode.
+        For NaN, infinities, text that is not Unicode, and what is cyclic or nested too deeply.
     TypeError
         For anything that is not JSON.
     """
-    return _ENCODER.encode(value).encode("utf-8")
+    return _bytes(_encode, value)
 
 
 def canonical(value: JSON) -> bytes:
@@ -46,11 +64,18 @@ def canonical(value: JSON) -> bytes:
     Raises
     ------
     ValueError
-        For NaN and infinities, and for cyclic values.
+        For NaN and infinities, and for what is cyclic or nested too deeply.
     TypeError
         For anything that is not JSON.
     """
-    return _CANONICAL.encode(value).encode("utf-8")
+    return _bytes(_encode_sorted, value)
+
+
+def _bytes(encode: Callable[[JSON], str], value: JSON) -> bytes:
+    try:
+        return encode(value).encode("utf-8")
+    except RecursionError:
+        raise ValueError("cyclic, or nested too deeply") from None
 
 
 def pretty(value: JSON) -> bytes:

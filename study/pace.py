@@ -30,10 +30,12 @@ class Rate:
     @property
     def wait_s(self) -> float:
         """Seconds until the next pair may start."""
-        return max(0.0, self._next_s - monotonic())
+        return max(0.0, self._next_s - monotonic()) if self._interval_s else 0.0
 
     def start(self, trials: int) -> None:
         """Count trials that start now."""
+        if not self._interval_s:
+            return
         self._next_s = max(self._next_s, monotonic()) + trials * self._interval_s
 
 

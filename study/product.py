@@ -231,9 +231,9 @@ def grade_run(folder: RunFolder) -> list[dict[str, JSON]]:
     return _grade_run(folder, _itself)
 
 
-def graded_lines(folder: RunFolder) -> bytes:
-    """Grade a run as :func:`grade_run` does, straight into the bytes of ``product.jsonl``."""
-    return b"".join(_grade_run(folder, to_line))
+def graded_lines(folder: RunFolder) -> list[bytes]:
+    """Grade a run as :func:`grade_run` does, straight into the lines of ``product.jsonl``."""
+    return _grade_run(folder, to_line)
 
 
 def _grade_run(folder: RunFolder, keep: Callable[[dict[str, JSON]], T]) -> list[T]:

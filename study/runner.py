@@ -112,9 +112,8 @@ def run_plan(
     state = read_unfinished(folder, plan) if resumed else None
     if state is None:
         create(folder, base, plan, executor, n_workers)
-    frozen = read_frozen(folder)
     if state is not None:
-        final_attempts(frozen, state, str(folder.journal))
+        final_attempts(read_frozen(folder), state, str(folder.journal))
     note_start(folder, plan, deviations, state)
     if state is None or state.stop is None:
         walk = _Walk(folder, plan, state, listener, executor, n_workers)

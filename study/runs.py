@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -58,10 +58,10 @@ def writing(path: Path, *, resumes: bool = True) -> Generator[None]:
         ) from None
 
 
-def write_file(path: Path, data: bytes, *, resumes: bool = True) -> None:
+def write_file(path: Path, data: bytes | Iterable[bytes], *, resumes: bool = True) -> None:
     """Write a file as a whole: a reader sees the old bytes or the new ones, never a part.
 
-    ``resumes`` is for the error (see :func:`writing`).
+    ``data`` may be its lines; ``resumes`` is for the error (see :func:`writing`).
 
     Raises
     ------
@@ -72,7 +72,7 @@ def write_file(path: Path, data: bytes, *, resumes: bool = True) -> None:
     with writing(path, resumes=resumes):
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("wb") as stream:
-            stream.write(data)
+            stream.writelines([data] if isinstance(data, bytes) else data)
             stream.flush()
             os.fsync(stream.fileno())
         temporary.replace(path)

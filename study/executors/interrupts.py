@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import signal
 import threading
 from collections.abc import Callable
@@ -77,10 +78,10 @@ class Interrupts:
     def left_s(self) -> float:
         """Seconds of grace that are left; infinite before the first interrupt, 0 after the second."""
         if self.count == 0:
-            return float("inf")
+            return math.inf
         return max(0.0, self._until - monotonic()) if self.count == 1 else 0.0
 
     @property
     def over(self) -> bool:
         """Whether nothing may go on."""
-        return self.left_s == 0.0
+        return self.count > 0 and self.left_s == 0.0

@@ -60,10 +60,10 @@ TRIVIAL = LoadedDriver(
 )
 
 
-def minimal_loop(path: Path) -> None:
+def minimal_loop(path: Path, n_trials: int = TRIALS) -> None:
     """Call, compare, write one JSON line, flush."""
     with path.open("w", encoding="utf-8") as stream:
-        for n in range(TRIALS):
+        for n in range(n_trials):
             started = time.perf_counter()
             result = driver(CASE.request, CASE.tools, None)
             calls = [{"name": call.name, "input": call.input} for call in result.calls]
@@ -98,7 +98,7 @@ def harness(path: Path) -> None:
                     attempt=1,
                     session=1,
                     outcome=done.outcome,
-                    produced=done.produced,
+                    produced=done.produced,  # pyright: ignore[reportArgumentType]
                     usage=done.usage,
                     error=done.error,
                     started_at_s=done.started_at_s,
@@ -112,7 +112,7 @@ def graded() -> Callable[[], None]:
     """Return a function that grades the same trial as often."""
     with InProcess(20.0) as executor:
         produced = executor.execute(TRIVIAL, PreparedCase(CASE, REGISTRY, None))
-    trial = revived(produced.to_bytes())
+    trial = revived(bytes(produced.produced))
     grade = compile_case(CASE, Rules(execution="optional"), REGISTRY)
     assert grade(trial).passed
 

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from study.declare import prepare
 from study.runner import run_plan
+from tests.benchmarks import ratios
 from tests.conftest import MiniStudy
 
 ROUNDS = 5
@@ -57,23 +58,9 @@ def study(
 
 
 def minimal_loop(path: Path, n_trials: int) -> float:
-    """Call, compare, write one JSON line, flush; return the CPU seconds of a trial."""
-    expected = [{"name": "order_status", "input": {"order": "order-1"}}]
+    """Return the CPU seconds of a trial of the loop that the other benchmark measures beside."""
     began = time.process_time()
-    with path.open("w", encoding="utf-8") as stream:
-        for n in range(n_trials):
-            started = time.perf_counter()
-            calls = [{"name": "list_orders", "input": {}}]
-            row = {
-                "trial": n,
-                "case": f"status-{n}-a",
-                "calls": calls,
-                "refused": False,
-                "ok": calls == expected,
-                "latency_s": time.perf_counter() - started,
-            }
-            stream.write(json.dumps(row) + "\n")
-            stream.flush()
+    ratios.minimal_loop(path, n_trials)
     return (time.process_time() - began) / n_trials
 
 
