@@ -67,7 +67,7 @@ def rate_summary(groups: Groups, level: float) -> ArmSummary:
         estimate=proportions.rate(groups.values),
         interval=proportions.rate_interval(groups.values, level=level),
         n_tasks=len(groups.tasks),
-        n_trials=sum(len(task) for task in groups.values),
+        n_trials=len(groups.values.flat),
     )
 
 

@@ -21,7 +21,6 @@ from analysis.study_latency import QUANTILE_ENDPOINTS, study_draws, undecided
 from analysis.table import (
     MOST_MISSING,
     ROUNDING,
-    Groups,
     RunTable,
     by_case,
     complete_pairs,
@@ -47,7 +46,7 @@ class _Plan(NamedTuple):
     """One endpoint as declared, with its margin in the unit of the contrast.
 
     ``level`` is two-sided, ``alpha`` the one-sided level of its claim: in a family that shares its level,
-    what the procedure gives to this claim.
+    what the procedure gives to this claim. ``pilot`` says that the study compares nothing.
     """
 
     spec: EndpointSpec
@@ -55,6 +54,7 @@ class _Plan(NamedTuple):
     margin: float | None
     level: float
     alpha: float | None
+    pilot: bool
 
 
 class _Found(NamedTuple):
@@ -94,12 +94,13 @@ def estimate(table: RunTable) -> tuple[Estimate, ...]:
         For an endpoint that this version does not offer, and a margin without its unit.
     """
     plans: list[_Plan] = []
+    pilot = diagnostics.evidence_level(table) == "pilot"
     for n, spec in enumerate(table.protocol.endpoints):
         where = f"protocol:endpoints[{n}]"
         entry = find_endpoint(spec.name, f"{where}.name")
         margin = None if spec.margin is None else parse_margin(spec.margin, spec.name, f"{where}.margin")
         level = DESCRIPTIVE_LEVEL if spec.alpha is None else 1 - 2 * spec.alpha
-        plans.append(_Plan(spec, entry, margin, level, spec.alpha))
+        plans.append(_Plan(spec, entry, margin, level, spec.alpha, pilot))
     found = [_estimate(table, plan) for plan in plans]
     _share_level(table, plans, found)
     in_sequence = table.protocol.analysis.multiplicity == "fixed-sequence"
@@ -241,9 +242,8 @@ def _proportion(table: RunTable, plan: _Plan) -> _Found:
 def _plain_methods(table: RunTable, plan: _Plan, values: shares.Shares) -> tuple[Interval, ...]:
     """Return the percentile and Student intervals of equal task weights."""
     baseline, candidate = (values.arms[arm] for arm in ARMS)
-    groups = {arm: Groups(tasks=values.tasks, values=values.arms[arm]) for arm in ARMS}
     student_rows = paired.interval(baseline, candidate, level=plan.level, method="t")
-    return (*_bootstrap(paired.interval, table, plan, groups), student_rows)
+    return (*_bootstrap(paired.interval, table, plan, baseline, candidate), student_rows)
 
 
 def _these_tasks(table: RunTable, plan: _Plan) -> _Found:
@@ -343,21 +343,22 @@ def _ratio(table: RunTable, plan: _Plan) -> _Found:
     if (kept["time_s"] <= 0).any():
         return _nothing(kept, "refused", "a latency of 0 s has no logarithm")
     groups = grouped(by_case(kept, "time_s", geometric=True), "time_s")
-    baseline, candidate = (groups[arm].values for arm in ARMS)
-    interval = latency.gmr(baseline, candidate, level=plan.level)
-    refusals = _refusals(table, plan, len(baseline))
-    if interval.status == "refused" and len(baseline) >= FEWEST_TASKS:
+    logs = {arm: latency.log_means(groups[arm].values, arm) for arm in ARMS}
+    differences = latency.differences(logs["baseline"], logs["candidate"])
+    interval = latency.difference_interval(differences, level=plan.level)
+    refusals = _refusals(table, plan, len(differences))
+    if interval.status == "refused" and len(differences) >= FEWEST_TASKS:
         refusals.append("all tasks have the same ratio, so that there is no spread to measure")
     return _Found(
-        estimate=latency.mean_log_ratio(baseline, candidate),
+        estimate=math.fsum(differences) / len(differences),
         interval=interval,
-        sensitivity=_bootstrap(latency.gmr, table, plan, groups),
-        arms={arm: _geometric_mean(groups[arm], plan.level) for arm in ARMS},
+        sensitivity=_bootstrap(latency.difference_interval, table, plan, differences),
+        arms={arm: _geometric_mean(logs[arm], kept, arm, plan) for arm in ARMS},
         kept=kept,
         status=interval.status,
         refusals=refusals,
         notes=[*_latency_notes(table, int(kept["ended"].sum())), *_unweighted(table)],
-        p_value=_mean_p(plan, _log_differences(baseline, candidate), refusals),
+        p_value=_mean_p(plan, differences, refusals),
     )
 
 
@@ -420,7 +421,7 @@ def _restricted_mean(table: RunTable, plan: _Plan) -> _Found:
     cap = table.protocol.limits.trial_timeout_s
     groups = grouped(by_case(kept.with_columns(pl.col("time_s").clip(upper_bound=cap)), "time_s"), "time_s")
     means = {arm: latency.restricted_means(groups[arm].values, cap, arm) for arm in ARMS}
-    differences = means["candidate"] - means["baseline"]
+    differences = latency.differences(means["baseline"], means["candidate"])
     interval = _student(differences, plan)
     refusals = _refusals(table, plan, len(differences))
     if interval.status == "refused" and len(differences) >= FEWEST_TASKS:
@@ -428,7 +429,7 @@ def _restricted_mean(table: RunTable, plan: _Plan) -> _Found:
     return _Found(
         estimate=math.fsum(differences) / len(differences),
         interval=interval,
-        sensitivity=_bootstrap(latency.restricted_mean_difference, table, plan, groups),
+        sensitivity=_bootstrap(latency.difference_interval, table, plan, differences),
         arms={arm: _mean_count(means[arm], kept, arm, plan) for arm in ARMS},
         kept=kept,
         status=interval.status,
@@ -438,21 +439,15 @@ def _restricted_mean(table: RunTable, plan: _Plan) -> _Found:
     )
 
 
-def _log_differences(baseline: TrialScores, candidate: TrialScores) -> Floats:
-    return latency.log_means(candidate, "candidate") - latency.log_means(baseline, "baseline")
-
-
 def _bootstrap(
-    method: Callable[..., Interval], table: RunTable, plan: _Plan, groups: dict[str, Groups]
+    method: Callable[..., Interval], table: RunTable, plan: _Plan, *data: TrialScores
 ) -> tuple[Interval, ...]:
     """Return the percentile interval of the declared resamples; none when they are too few for the level."""
     settings = table.protocol.analysis
     if settings.resamples < fewest_resamples((1 - plan.level) / 2):
         return ()
-    baseline, candidate = (groups[arm].values for arm in ARMS)
     found = method(
-        baseline,
-        candidate,
+        *data,
         level=plan.level,
         method="percentile",
         resamples=settings.resamples,
@@ -461,14 +456,10 @@ def _bootstrap(
     return (found,)
 
 
-def _geometric_mean(groups: Groups, level: float) -> ArmSummary:
-    estimate, interval = latency.geometric_mean(groups.values, level=level)
-    return ArmSummary(
-        estimate=estimate,
-        interval=interval,
-        n_tasks=len(groups.tasks),
-        n_trials=sum(len(task) for task in groups.values),
-    )
+def _geometric_mean(logs: Floats, kept: pl.DataFrame, arm: str, plan: _Plan) -> ArmSummary:
+    estimate, interval = latency.mean_in_seconds(logs, level=plan.level)
+    n_trials = len(kept.filter(pl.col("arm") == arm))
+    return ArmSummary(estimate=estimate, interval=interval, n_tasks=len(logs), n_trials=n_trials)
 
 
 def _nothing(kept: pl.DataFrame, status: Status, reason: str) -> _Found:
@@ -493,7 +484,7 @@ def _refusals(table: RunTable, plan: _Plan, n_tasks: int, *, weighted: bool = Fa
         reasons.append(
             f"{n_tasks} tasks; with fewer than {FEW_TASKS} an interval is printed, but decides nothing"
         )
-    if diagnostics.evidence_level(table) == "pilot":
+    if plan.pilot:
         reasons.append("this is a pilot, in which nothing is compared")
     spec = plan.spec
     share = plan.entry.unit == "proportion" and not weighted
@@ -501,8 +492,8 @@ def _refusals(table: RunTable, plan: _Plan, n_tasks: int, *, weighted: bool = Fa
         fewest = minimum_tasks(plan.margin, plan.alpha)
         if n_tasks < fewest:
             reasons.append(f"{n_tasks} tasks; the margin {spec.margin} needs at least {fewest}")
-    n_pairs = table.frame["pair"].n_unique()
     n_void = table.frame.filter("void_pair")["pair"].n_unique()
+    n_pairs = table.frame["pair"].n_unique() if n_void else 0
     if n_void > MOST_MISSING * n_pairs + ROUNDING:
         most = formatting.percent(MOST_MISSING, 0)
         reasons.append(f"{formatting.share(n_void, n_pairs)} of the pairs are void, more than {most}")
@@ -548,17 +539,19 @@ def _with_trials(found: _Found, arm: str) -> ArmSummary:
     return msgspec.structs.replace(found.arms[arm], n_trials=n_trials)
 
 
-def _p_note(plan: _Plan, found: _Found, p_value: float) -> str:
+def _p_note(plan: _Plan, found: _Found, p_value: float, counts: str) -> str:
     """Return the p-value of a claim in words; it agrees with the interval beside it."""
     told = formatting.claim(plan.spec.claim, plan.margin, plan.entry.unit, plan.spec.margin)
     method = "" if found.interval is None else f"{found.interval.method}, "
-    counts = formatting.counts(found.kept["task_id"].n_unique(), complete_pairs(found.kept))
     return f"one-sided p-value {p_text(p_value, plan.alpha or 0.0)} (claim {told}; {method}{counts})"
 
 
 def _record(table: RunTable, plan: _Plan, found: _Found) -> Estimate:
     spec, entry = plan.spec, plan.entry
-    n_tasks, n_families = found.kept["task_id"].n_unique(), found.kept["template_family"].n_unique()
+    n_tasks, n_pairs = found.kept["task_id"].n_unique(), complete_pairs(found.kept)
+    alone = found.kept["task_id"].equals(found.kept["template_family"])
+    counts = formatting.counts(n_tasks, n_pairs)
+    n_families = n_tasks if alone else found.kept["template_family"].n_unique()
     notes = list(found.notes)
     if n_families < n_tasks:
         notes.append(f"tasks that share a template are taken as independent ({n_families} template families)")
@@ -597,12 +590,12 @@ def _record(table: RunTable, plan: _Plan, found: _Found) -> Estimate:
         candidate=_with_trials(found, "candidate"),
         n_tasks=n_tasks,
         n_families=n_families,
-        n_pairs=complete_pairs(found.kept),
+        n_pairs=n_pairs,
         status=status,
         outcome=outcome,
         diagnostics=(
             *(f"{prefix}{reason}" for reason in found.refusals),
-            *([] if p_value is None else [_p_note(plan, found, p_value)]),
+            *([] if p_value is None else [_p_note(plan, found, p_value, counts)]),
             *notes,
         ),
         k=spec.k,

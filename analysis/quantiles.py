@@ -13,7 +13,7 @@ from analysis.harrell_davis import order_statistic, point, window
 from analysis.intervals import FEW_TASKS, check_resamples, clopper_pearson_upper
 from analysis.resampling import CHUNK_CELLS, generator
 from analysis.results import Status
-from analysis.taskvalues import Floats, TrialScores, check_same_tasks
+from analysis.taskvalues import Floats, Ragged, TrialScores, check_same_tasks
 from analysis.timing import SortedTimes, checked_flags, checked_times, sort_times
 from analysis.window_draws import window_draws
 from analysis.window_sums import MANY_TASKS, binned_draws, binned_window
@@ -148,20 +148,15 @@ def draw_quantiles(
         n_tasks=arms[0].n_tasks,
         times=(arms[0], arms[1]),
         n_trials=(len(arms[0].times), len(arms[1].times)),
-        censored=(_ended(flags[0]), _ended(flags[1])),
+        censored=(int(flags[0].flat.sum()), int(flags[1].flat.sum())),
     )
 
 
-def _ended(flags: list[Floats]) -> int:
-    return int(np.concatenate(flags).sum())
-
-
-def _time_outs(times: list[Floats], flags: list[Floats]) -> tuple[float, float]:
+def _time_outs(times: Ragged, flags: Ragged) -> tuple[float, float]:
     """Return the sum over tasks of the share of time-outs, and the shortest time of one (else infinite)."""
-    flat = np.concatenate(flags)
-    if not flat.any():
+    if not flags.flat.any():
         return 0.0, math.inf
-    return math.fsum(float(task.mean()) for task in flags), float(np.concatenate(times)[flat == 1].min())
+    return math.fsum(flags.means()), float(times.flat[flags.flat == 1].min())
 
 
 def _draws(

@@ -12,7 +12,7 @@ from analysis import paired, proportions, reliability, tilting
 from analysis.intervals import FEW_TASKS, FEWEST_TASKS, strata_status
 from analysis.results import ArmSummary, Interval, StratumEstimate
 from analysis.table import RunTable, by_case, grouped, score
-from analysis.taskvalues import Floats
+from analysis.taskvalues import Floats, Ragged
 from study.endpoints import ENDPOINTS
 from study.errors import InputError
 from study.records import ARMS
@@ -42,14 +42,14 @@ class Shares(NamedTuple):
     ----------
     tasks : tuple of str
         The same in both arms, in the order of their ids.
-    arms : dict of str to tuple of arrays
+    arms : dict of str to Ragged
         Arm -> one array a task.
     strata : tuple of Stratum
         Empty where tasks weigh equally.
     """
 
     tasks: tuple[str, ...]
-    arms: dict[str, tuple[Floats, ...]]
+    arms: dict[str, Ragged]
     strata: tuple[Stratum, ...]
 
     @property
@@ -175,7 +175,7 @@ def arm_summary(values: Shares, arm: str, level: float) -> ArmSummary:
         found = proportions.stratified_rate_interval(parts, values.weights, level=level)
     else:
         estimate, found = proportions.rate(groups), proportions.rate_interval(groups, level=level)
-    n_trials = sum(len(task) for task in groups)
+    n_trials = len(groups.flat)
     return ArmSummary(estimate=estimate, interval=found, n_tasks=len(groups), n_trials=n_trials)
 
 
@@ -214,13 +214,16 @@ def family_rows(table: RunTable, values: Shares, frame: pl.DataFrame, level: flo
     The value of a family is the mean of its tasks; families weigh equally, whatever the declared weights.
     Only where families hold several tasks.
     """
-    template = dict(frame.select("task_id", "template_family").unique().iter_rows())
+    alone = frame["task_id"].equals(frame["template_family"])
+    template = {} if alone else dict(frame.select("task_id", "template_family").unique().iter_rows())
     entries = table.lock.get("tasks", {})
     declared = {
         task: entries[task]["task_family"] for task in values.tasks if "task_family" in entries.get(task, {})
     }
     rows: list[Interval] = []
     for column, family_of in (("template_family", template), ("task_family", declared)):
+        if not family_of:
+            continue
         members: dict[str, list[int]] = {}
         for n, task in enumerate(values.tasks):
             # a task without a declared family is one by itself, whatever families are called

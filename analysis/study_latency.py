@@ -21,7 +21,7 @@ from analysis.intervals import FEW_TASKS, fewest_resamples
 from analysis.quantiles import DECILES, FEWEST_BEYOND, REPORTED, QuantileDraws, draw_quantiles
 from analysis.results import DecileShift, LatencySummary, QuantileContrast
 from analysis.table import Groups, RunTable, grouped
-from analysis.taskvalues import Floats
+from analysis.taskvalues import TrialScores
 from analysis.timing import SortedTimes
 from study.records import ARMS
 
@@ -131,7 +131,7 @@ def undecided(drawn: QuantileDraws, q: float, level: float) -> list[str]:
 
 
 def _with_means(
-    summary: LatencySummary, values: tuple[Floats, ...], times: SortedTimes, cap_s: float
+    summary: LatencySummary, values: TrialScores, times: SortedTimes, cap_s: float
 ) -> LatencySummary:
     mean, interval = latency.restricted_mean(values, cap=cap_s, level=LEVEL)
     return msgspec.structs.replace(

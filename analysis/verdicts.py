@@ -74,12 +74,12 @@ Ending = tuple[VerdictOutcome, str]
 
 def _void(table: RunTable, void_reasons: Sequence[str], reasons: list[str]) -> Ending | None:
     ceiling = parse_ceiling(table.protocol.missing.max_void_pairs, "protocol:missing.max_void_pairs")
-    n_pairs = table.frame["pair"].n_unique()
-    n_void = table.frame.filter("void_pair")["pair"].n_unique()
     reasons.extend(f"integrity: {reason}" for reason in void_reasons)
     if table.lock_digest is None and not void_reasons:
         reasons.append("nothing was locked: plan, order and ceiling were not declared (exploratory)")
         return None
+    n_pairs = table.frame["pair"].n_unique()
+    n_void = table.frame.filter("void_pair")["pair"].n_unique()
     counted = f"void pairs: {formatting.share(n_void, n_pairs)}, ceiling {formatting.percent(ceiling)}"
     reasons.append(counted)
     if void_reasons:
