@@ -33,6 +33,7 @@ def compute(folder: RunFolder) -> Results:
         deviations=deviations,
         notes=_notes(environment, deviations),
         provenance=provenance,
+        toolkit=environment["toolkit"],
     )
 
 
