@@ -7,10 +7,11 @@ from typing import Any
 import polars as pl
 
 from analysis import diagnostics
+from analysis.arms import repeatability
 from analysis.checkup import diagnose
 from analysis.estimates import estimate
 from analysis.results import Estimate, OrderEffect, Results
-from analysis.study_latency import StudyLatency, study_latency
+from analysis.study_latency import StudyLatency, TableTimes, study_latency
 from analysis.table import RunTable, complete_pairs
 from analysis.verdicts import decide
 from study.records import ARMS
@@ -33,9 +34,10 @@ def compare(table: RunTable) -> Results:
         ``"exploratory"``; hard fails, outcomes, usage, ladder and order are absent: a table tells nothing
         of them.
     """
-    estimates = estimate(table)
+    found_times = TableTimes(table)
+    estimates = estimate(table, found_times)
     timed = any(found.name == "latency_gmr" for found in estimates)
-    times = study_latency(table) if timed else StudyLatency({}, (), ())
+    times = study_latency(table, found_times) if timed else StudyLatency({}, (), ())
     return Results(
         schema=1,
         study=table.protocol.id,
@@ -64,6 +66,7 @@ def compare(table: RunTable) -> Results:
         missing=_missing(table, estimates[0]),
         deviations=(),
         notes=table.notes,
+        reliability=repeatability(table) if table.frame["completed"].dtype == pl.Boolean else {},
     )
 
 

@@ -31,7 +31,9 @@ FEWEST_BEYOND = 2.5
 MANY_TRIALS = 200_000
 """Beyond that many trials of an arm the window of a quantile is binned."""
 
-_CENSORED_LEVEL = 0.95
+CENSORED_LEVEL = 0.95
+"""One-sided level of the bound of the share of time-outs that decides whether a quantile is identified."""
+
 _TIED = 1e-12
 
 
@@ -178,7 +180,7 @@ def _told(arm: SortedTimes, ended: float, cap: float, q: float) -> ArmQuantile:
     beyond = len(arm.times) * min(q, 1 - q)
     if arm.n_tasks < FEW_TASKS or beyond < FEWEST_BEYOND - _TIED:
         return ArmQuantile("refused", None, beyond, at_cap=False)
-    if ended and clopper_pearson_upper(ended, arm.n_tasks, _CENSORED_LEVEL) >= 1 - q:
+    if ended and clopper_pearson_upper(ended, arm.n_tasks, CENSORED_LEVEL) >= 1 - q:
         value = order_statistic(arm, q)
         return ArmQuantile("not_identified", value, beyond, at_cap=value >= cap)
     return ArmQuantile("ok", point(window(arm, q)), beyond, at_cap=False)

@@ -90,7 +90,7 @@ def _task_differences(frame: pl.DataFrame) -> Floats:
 
 
 def _few_tasks(n_tasks: int) -> Diagnostic:
-    told = f"{n_tasks} tasks: "
+    told = f"{formatting.counted(n_tasks, 'task')}: "
     if n_tasks < FEWEST_TASKS:
         told += "a point estimate only"
     elif n_tasks < FEW_TASKS:
@@ -117,7 +117,8 @@ def _ties(endpoint: str, differences: Floats) -> Diagnostic:
     n_tasks = len(differences)
     differing = int(np.count_nonzero(differences))
     noticed = differing < FEWEST_DIFFERING
-    told = f"{n_tasks - differing} of {n_tasks} tasks are tied"
+    are = "is" if n_tasks == 1 else "are"
+    told = f"{n_tasks - differing} of {formatting.counted(n_tasks, 'task')} {are} tied"
     return Diagnostic(
         name="ties",
         endpoint=endpoint,
@@ -166,15 +167,16 @@ def _repetitions(arm: str, cells: pl.DataFrame) -> Diagnostic:
     repeated = cells.filter(pl.col("n") > 1)
     n_cases, alike = len(repeated), len(repeated.filter("alike"))
     noticed = n_cases > 0 and alike == n_cases
+    counted = formatting.counted(n_cases, "case")
     if not n_cases:
         told = f"no case of the {arm} has a second repetition, so that nothing tells how it varies"
     elif noticed:
         told = (
-            f"all repetitions of each of {n_cases} cases ended alike in the {arm}: they add nothing, and "
+            f"the repetitions of each of {counted} ended alike in the {arm}: they add nothing, and "
             f"{int(repeated['n'].sum())} trials tell as much as {n_cases}"
         )
     else:
-        told = f"the repetitions of {alike} of {n_cases} cases ended alike in the {arm}"
+        told = f"the repetitions of {alike} of {counted} ended alike in the {arm}"
     return Diagnostic(
         name="identical_repetitions",
         endpoint=None,

@@ -17,7 +17,7 @@ from analysis.estimates import estimate
 from analysis.ladder import rung_rows
 from analysis.multiplicity import fixed_sequence
 from analysis.results import Estimate, Results, Verdict
-from analysis.study_latency import study_latency
+from analysis.study_latency import TableTimes, study_latency
 from analysis.table import RunTable
 from analysis.usage import summarise_usage
 from analysis.verdicts import claim_met, decide
@@ -96,8 +96,9 @@ def summarise(
     Results
         All numbers are finite; what could not be computed is None with a status.
     """
-    estimates = estimate(table)
-    fails, times = hard_fails(table), study_latency(table)
+    found_times = TableTimes(table)
+    estimates = estimate(table, found_times)
+    fails, times = hard_fails(table), study_latency(table, found_times)
     verdict = decide(table, estimates, fails, void_reasons=void_reasons)
     return Results(
         schema=1,

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from analysis.taskvalues import Ragged
 from study.convert import convert
 from study.digest import JSON, digest, is_object
-from study.errors import IntegrityError, RunError
+from study.errors import InputError, IntegrityError, RunError
 from study.journal import Attempt, read_journal
 from study.lock import lock_digest
 from study.product import FrozenRun, final_attempts, read_frozen, read_product
@@ -184,7 +184,7 @@ def read_run(folder: str | Path) -> RunTable:
     finals = final_attempts(frozen, state, str(place.journal))
     if len(finals) < len(frozen.schedule):
         raise RunError(
-            f"{len(finals)} of {len(frozen.schedule)} trials are finished",
+            f"finished trials: {len(finals)} of {len(frozen.schedule)}",
             where=str(place.path),
             next_step="`study run PROTOCOL` goes on where it stopped",
         )
@@ -320,6 +320,21 @@ def score(protocol: Protocol, endpoint_name: str) -> pl.Expr:
     failing = [name for name in OUTCOMES if getattr(protocol.missing, name, None) == "failure"]
     failed = pl.col("outcome").is_in(failing)
     return pl.when(failed).then(False).otherwise(pl.col(SCORE_COLUMNS[endpoint_name]))
+
+
+def repeated_outcome(table: RunTable) -> str:
+    """Return the grade by which repetitions are compared; a table from elsewhere has a single outcome."""
+    return "completion" if table.lock_digest is None else "pass"
+
+
+def refuse_unknown(table: RunTable, what: str) -> None:
+    """Raise :class:`InputError` for a table from elsewhere, of which ``what`` is not known."""
+    if table.lock_digest is None:
+        raise InputError(
+            f"a table from elsewhere carries no {what}",
+            where="table",
+            allowed="a run, as analysis.read_run returns it",
+        )
 
 
 def grouped(frame: pl.DataFrame, column: str) -> dict[str, Groups]:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeAlias, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from analysis import formatting
 from study.errors import InputError
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -135,7 +136,7 @@ def check_same_tasks(baseline: int, candidate: int) -> None:
     """Raise :class:`InputError` unless both arms have the same number of tasks."""
     if baseline != candidate:
         raise InputError(
-            f"{baseline} tasks in baseline, {candidate} in candidate",
+            f"{formatting.counted(baseline, 'task')} in baseline, {candidate} in candidate",
             code="array",
             where="candidate",
             allowed="the same tasks in the same order in both arms",

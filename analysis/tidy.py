@@ -198,7 +198,7 @@ def _refusals(planned: _Planned) -> list[str]:
     reasons: list[str] = []
     n_lost = sum(len(tasks) for tasks in planned.lost.values())
     if n_lost:
-        reasons.append("1 task ran in one arm only" if n_lost == 1 else f"{n_lost} tasks ran in one arm only")
+        reasons.append(f"{formatting.counted(n_lost, 'task')} ran in one arm only")
     shares = {arm: planned.missing[arm] / planned.expected[arm] for arm in ARMS}
     for arm in ARMS:
         if shares[arm] > MOST_MISSING + ROUNDING:

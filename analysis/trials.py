@@ -7,6 +7,7 @@ from collections import Counter
 
 import polars as pl
 
+from analysis import formatting
 from analysis.cells import ROW, Cells
 from study.errors import InputError, did_you_mean, listed
 
@@ -231,7 +232,7 @@ def _refuse(
         return
     first = found.row(0, named=True)
     cell = "is missing" if first[column] is None else f"is {first[column]!r:.80}"
-    more = f" (and in {len(found) - 1} more rows)" if len(found) > 1 else ""
+    more = f" (and in {formatting.counted(len(found) - 1, 'more row')})" if len(found) > 1 else ""
     raise InputError(
         f"{column} {cell}{more}",
         code="table",

@@ -97,8 +97,9 @@ def _hard_fail(fails: Mapping[str, HardFails], reasons: list[str]) -> Ending | N
             reasons.append(f"hard fails of the {arm}: {formatting.NOT_RECORDED}")
             continue
         codes = ", ".join(f"{code} in {n}" for code, n in record.by_code.items())
+        trials = formatting.counted(record.trials, "trial")
         reasons.append(
-            f"hard fails of the {arm}: {record.count} of {record.trials} trials, n tasks = {record.n_tasks}"
+            f"hard fails of the {arm}: {record.count} of {trials}, n tasks = {record.n_tasks}"
             + (f" ({codes})" if codes else "")
         )
     candidate = fails.get("candidate")
@@ -106,7 +107,8 @@ def _hard_fail(fails: Mapping[str, HardFails], reasons: list[str]) -> Ending | N
         return None
     reasons.append("a hard fail of the candidate is not paid for by any average")
     return "hard_fail", (
-        f"The candidate had hard fails in {candidate.count} of {candidate.trials} trials; it is not "
+        f"The candidate had hard fails in {candidate.count} of "
+        f"{formatting.counted(candidate.trials, 'trial')}; it is not "
         "accepted, whatever its averages, and no claim about an endpoint was decided."
     )
 

@@ -10,6 +10,7 @@ import pytest
 
 import analysis
 from analysis.arms import hard_fails, latency_quantiles, rates
+from analysis.report import render_report
 from analysis.summary import results_to_json, summarise, verify_results
 from study.digest import canonical
 from study.errors import InputError
@@ -258,3 +259,16 @@ def test_public_names_are_lazy_and_real():
     assert set(analysis.__all__) <= set(dir(analysis))
     with pytest.raises(AttributeError, match="nothing"):
         analysis.nothing  # noqa: B018
+
+
+def test_families_are_told_once_beside_each_endpoint():
+    def script(planned):
+        return {"template_family": f"f{int(planned.task_id[1:]) // 2}"}
+
+    results = summary(make(script, split_pairs=()))
+    text = render_report(results, "md")
+    lines = [line for line in text.splitlines() if "template families" in line and line.startswith("- ")]
+    told = "n tasks = 60 from 30 template families: tasks that share a template are taken as independent"
+    assert [line for line in lines if "n tasks" in line] == [
+        f"- {name}: {told}" for name in ("completion", "latency_gmr", "timeouts")
+    ]
