@@ -10,7 +10,7 @@ from analysis import hardfails, proportions, reliability, shares
 from analysis.results import ArmSummary, HardFails, LatencySummary, Reliability, RepeatedPass, Status
 from analysis.study_latency import study_latency
 from analysis.study_latency import timed as timed
-from analysis.table import Groups, RunTable, grouped, score
+from analysis.table import Groups, RunTable, grouped, refuse_unknown, repeated_outcome, score
 from study.errors import InputError, listed
 from study.records import ARMS
 
@@ -19,8 +19,8 @@ SHARES = ("completion", "pass", "result_completion", "timeouts")
 MOST_K = 10
 """Largest k up to which pass^k is told for every k; beyond, that of all repetitions is told beside these."""
 
-OUTCOME = "pass"
-"""The grade that repetitions are compared by."""
+MANY_TASKS = 5_000
+"""From that many tasks on pass^k is told for one and for all repetitions only: an interval takes a while."""
 
 
 def rates(
@@ -40,13 +40,14 @@ def rates(
     Returns
     -------
     dict of str to ArmSummary
-        Tasks weigh equally, or as the protocol declares; empty when every pair is void.
+        Tasks weigh equally, or as the protocol declares, and cases equally within their task; these are the
+        arms of :func:`analysis.estimates.estimate`. Empty when every pair is void.
 
     Raises
     ------
     InputError
-        For another endpoint, a k that it does not take or above the fewest repetitions of a case, and a
-        level outside (0, 1).
+        For another endpoint, a k that it does not take or above the fewest repetitions of a case, a
+        level outside (0, 1), and what a table from elsewhere does not tell.
     """
     if endpoint not in shares.SHARES:
         raise InputError(f"endpoint {endpoint!r}", where="endpoint", allowed=listed(shares.SHARES))
@@ -67,7 +68,7 @@ def rate_summary(groups: Groups, level: float) -> ArmSummary:
         estimate=proportions.rate(groups.values),
         interval=proportions.rate_interval(groups.values, level=level),
         n_tasks=len(groups.tasks),
-        n_trials=sum(len(task) for task in groups.values),
+        n_trials=len(groups.values.flat),
     )
 
 
@@ -75,7 +76,13 @@ def hard_fails(table: RunTable) -> dict[str, HardFails]:
     """Count the hard fails of each arm over all planned trials, void pairs included.
 
     With a declared intraclass correlation (``gates.hard_fail_icc``) there is a second, closer bound.
+
+    Raises
+    ------
+    InputError
+        For a table from elsewhere: it carries no hard fails.
     """
+    refuse_unknown(table, "hard fails")
     counted: dict[str, HardFails] = {}
     for arm in ARMS:
         part = table.frame.filter(pl.col("arm") == arm).sort("task_id", "trial")
@@ -100,21 +107,25 @@ def repeatability(table: RunTable, *, level: float = 0.95) -> dict[str, Reliabil
         With a single repetition the components are None and the status ``not_identified``: chance within
         a task cannot be told from what its cases differ by.
     """
-    kept = table.frame.filter(~pl.col("void_pair")).with_columns(score=score(table.protocol, OUTCOME))
+    outcome = repeated_outcome(table)
+    kept = table.frame.filter(~pl.col("void_pair")).with_columns(score=score(table.protocol, outcome))
     if not len(kept):
         return {}
-    groups, repetitions = grouped(kept, "score"), shares.fewest_repetitions(kept)
-    wanted = range(1, min(repetitions, MOST_K) + 1)
+    groups, cases = grouped(kept, "score"), shares.case_passes(kept)
+    repetitions = int(cases["n"].min() or 0)  # pyright: ignore[reportArgumentType]
+    most = 1 if len(groups["baseline"].tasks) >= MANY_TASKS else MOST_K
+    wanted = range(1, min(repetitions, most) + 1)
     powers: dict[int, dict[str, ArmSummary]] = {}
     for k in sorted({*wanted, repetitions}):
         # a stratum that lost all its tasks leaves no weighted rate, and the variances all the same
         with contextlib.suppress(InputError):
-            powers[k] = rates(table, "pass_hat_k", k=k, level=level)
-    return {arm: _repeatability(groups[arm], arm, powers, repetitions) for arm in ARMS}
+            values = shares.repeated_shares(table, cases, "pass_hat_k", k)
+            powers[k] = {arm: shares.arm_summary(values, arm, level) for arm in ARMS}
+    return {arm: _repeatability(groups[arm], arm, outcome, powers, repetitions) for arm in ARMS}
 
 
 def _repeatability(
-    groups: Groups, arm: str, powers: dict[int, dict[str, ArmSummary]], repetitions: int
+    groups: Groups, arm: str, outcome: str, powers: dict[int, dict[str, ArmSummary]], repetitions: int
 ) -> Reliability:
     found = reliability.variance_components(groups.values)
     told = repetitions > 1
@@ -125,7 +136,7 @@ def _repeatability(
         if estimate is not None and interval is not None:
             passes.append(RepeatedPass(k=k, estimate=estimate, interval=interval))
     return Reliability(
-        outcome=OUTCOME,
+        outcome=outcome,
         within=found.within if told else None,
         between=found.between if told else None,
         icc=found.icc if told else None,

@@ -7,10 +7,11 @@ from typing import Any
 import polars as pl
 
 from analysis import diagnostics
+from analysis.arms import repeatability
 from analysis.checkup import diagnose
 from analysis.estimates import estimate
 from analysis.results import Estimate, OrderEffect, Results
-from analysis.study_latency import StudyLatency, study_latency
+from analysis.study_latency import StudyLatency, TableTimes, study_latency
 from analysis.table import RunTable, complete_pairs
 from analysis.verdicts import decide
 from study.records import ARMS
@@ -33,9 +34,10 @@ def compare(table: RunTable) -> Results:
         ``"exploratory"``; hard fails, outcomes, usage, ladder and order are absent: a table tells nothing
         of them.
     """
-    estimates = estimate(table)
+    found_times = TableTimes(table)
+    estimates = estimate(table, found_times)
     timed = any(found.name == "latency_gmr" for found in estimates)
-    times = study_latency(table) if timed else StudyLatency({}, (), ())
+    times = study_latency(table, found_times) if timed else StudyLatency({}, (), ())
     return Results(
         schema=1,
         study=table.protocol.id,
@@ -64,17 +66,19 @@ def compare(table: RunTable) -> Results:
         missing=_missing(table, estimates[0]),
         deviations=(),
         notes=table.notes,
+        reliability=repeatability(table) if table.frame["completed"].dtype == pl.Boolean else {},
     )
 
 
 def _design(table: RunTable) -> dict[str, Any]:
     present = table.frame.filter(pl.col("completed").is_not_null())
     settings = table.protocol.analysis
-    counts = {arm: _repetitions(present.filter(pl.col("arm") == arm)) for arm in ARMS}
+    cells = present.group_by("arm", "task_id", "case_id").len()
+    counts = {arm: _repetitions(cells.filter(pl.col("arm") == arm)["len"]) for arm in ARMS}
     same = {n for fewest, most in counts.values() for n in (fewest, most)}
     return {
-        "tasks": present["task_id"].n_unique(),
-        "cases": present["case_id"].n_unique(),
+        "tasks": cells["task_id"].n_unique(),
+        "cases": cells["case_id"].n_unique(),
         "repetitions": same.pop() if len(same) == 1 else {arm: list(counts[arm]) for arm in ARMS},
         "pairs": complete_pairs(present),
         "trials": len(present),
@@ -83,23 +87,23 @@ def _design(table: RunTable) -> dict[str, Any]:
     }
 
 
-def _repetitions(part: pl.DataFrame) -> tuple[int, int]:
+def _repetitions(sizes: pl.Series) -> tuple[int, int]:
     """Return the fewest and the most trials of a case."""
-    sizes = part.group_by("task_id", "case_id").len()["len"]
     return int(sizes.min() or 0), int(sizes.max() or 0)  # pyright: ignore[reportArgumentType]
 
 
 def _missing(table: RunTable, primary: Estimate) -> dict[str, Any]:
-    frame = table.frame
-    absent = pl.col("completed").is_null()
+    tasks = table.frame.group_by("arm", "task_id").agg(
+        pl.col("completed").count().alias("trials"), pl.col("completed").null_count().alias("missing_trials")
+    )
     counted = {
         arm: {
-            "trials": len(part) - len(part.filter(absent)),
-            "missing_trials": len(part.filter(absent)),
-            "lost_tasks": part["task_id"].n_unique() - part.filter(~absent)["task_id"].n_unique(),
+            "trials": int(part["trials"].sum()),
+            "missing_trials": int(part["missing_trials"].sum()),
+            "lost_tasks": len(part.filter(pl.col("trials") == 0)),
         }
         for arm in ARMS
-        for part in [frame.filter(pl.col("arm") == arm)]
+        for part in [tasks.filter(pl.col("arm") == arm)]
     }
     level = 1 - 2 * (primary.alpha or 0.025)
     cases = diagnostics.void_cases(table, primary.name, level)

@@ -53,9 +53,9 @@ def skewness(values: Floats) -> float | None:
 def repetition_notes(frame: pl.DataFrame) -> list[str]:
     """Return a remark when all repetitions of every case agree in both arms (column ``score``)."""
     cells = frame.group_by("arm", "case_id").agg(
-        pl.len().alias("n"), pl.col("score").n_unique().alias("distinct")
+        pl.len().alias("n"), (pl.col("score").min() == pl.col("score").max()).alias("alike")
     )
-    if int(cells["n"].min() or 0) < 2 or int(cells["distinct"].max() or 0) > 1:  # pyright: ignore[reportArgumentType]
+    if int(cells["n"].min() or 0) < 2 or not cells["alike"].all():  # pyright: ignore[reportArgumentType]
         return []
     return ["all repetitions of every case agree: the interval speaks of the choice of tasks alone"]
 

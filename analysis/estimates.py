@@ -11,17 +11,16 @@ import numpy as np
 import polars as pl
 
 from analysis import diagnostics, fixed_tasks, formatting, latency, paired, shares, student
-from analysis.arms import rate_summary, timed
+from analysis.arms import rate_summary
 from analysis.claims import claim_outcome, meets, p_text, toward_benefit
 from analysis.contrasts import claim_p_value, quantile_contrast, quantile_summary
 from analysis.intervals import FEW_TASKS, FEWEST_TASKS, fewest_resamples, task_interval
 from analysis.multiplicity import Share, fallback, fixed_sequence, gated, holm, sequence
 from analysis.results import ArmSummary, Estimate, Interval, Status, StratumEstimate
-from analysis.study_latency import QUANTILE_ENDPOINTS, study_draws, undecided
+from analysis.study_latency import QUANTILE_ENDPOINTS, TableTimes, undecided
 from analysis.table import (
     MOST_MISSING,
     ROUNDING,
-    Groups,
     RunTable,
     by_case,
     complete_pairs,
@@ -47,7 +46,8 @@ class _Plan(NamedTuple):
     """One endpoint as declared, with its margin in the unit of the contrast.
 
     ``level`` is two-sided, ``alpha`` the one-sided level of its claim: in a family that shares its level,
-    what the procedure gives to this claim.
+    what the procedure gives to this claim. ``pilot`` says that the study compares nothing;
+    ``times`` are the latencies of the table.
     """
 
     spec: EndpointSpec
@@ -55,6 +55,8 @@ class _Plan(NamedTuple):
     margin: float | None
     level: float
     alpha: float | None
+    pilot: bool
+    times: TableTimes
 
 
 class _Found(NamedTuple):
@@ -72,13 +74,15 @@ class _Found(NamedTuple):
     strata: tuple[StratumEstimate, ...] = ()
 
 
-def estimate(table: RunTable) -> tuple[Estimate, ...]:
+def estimate(table: RunTable, times: TableTimes | None = None) -> tuple[Estimate, ...]:
     """Estimate every endpoint that the protocol declares.
 
     Parameters
     ----------
     table : RunTable
         Its protocol is the only source of settings.
+    times : TableTimes, optional
+        The latencies of this table, where they are needed elsewhere too: they are resampled once.
 
     Returns
     -------
@@ -94,12 +98,14 @@ def estimate(table: RunTable) -> tuple[Estimate, ...]:
         For an endpoint that this version does not offer, and a margin without its unit.
     """
     plans: list[_Plan] = []
+    pilot = diagnostics.evidence_level(table) == "pilot"
+    times = times or TableTimes(table)
     for n, spec in enumerate(table.protocol.endpoints):
         where = f"protocol:endpoints[{n}]"
         entry = find_endpoint(spec.name, f"{where}.name")
         margin = None if spec.margin is None else parse_margin(spec.margin, spec.name, f"{where}.margin")
         level = DESCRIPTIVE_LEVEL if spec.alpha is None else 1 - 2 * spec.alpha
-        plans.append(_Plan(spec, entry, margin, level, spec.alpha))
+        plans.append(_Plan(spec, entry, margin, level, spec.alpha, pilot, times))
     found = [_estimate(table, plan) for plan in plans]
     _share_level(table, plans, found)
     in_sequence = table.protocol.analysis.multiplicity == "fixed-sequence"
@@ -132,7 +138,12 @@ def _share_level(table: RunTable, plans: list[_Plan], found: list[Estimate]) -> 
     ordered = [*claims["primary"], *claims["secondary"]]
     if rule == "fixed-sequence":
         if len(ordered) > 1 and len({plans[n].alpha for n in ordered}) == 1:
-            adjusted = sequence([_family_p(table, plans[n], found[n]) for n in ordered])
+            adjusted = sequence(
+                [
+                    _agreeing(_family_p(table, plans[n], found[n]), plans[n].alpha, met=_is_met(found[n]))
+                    for n in ordered
+                ]
+            )
             for n, value in zip(ordered, adjusted, strict=True):
                 found[n] = msgspec.structs.replace(found[n], adjusted_p_value=value)
     else:
@@ -157,11 +168,21 @@ def _share_in_family(
     given = holm(p_values, alpha) if rule == "holm" else fallback(p_values, weights, alpha)
     for n, share in zip(family, given, strict=True):
         again = _estimate(table, plans[n]._replace(level=1 - 2 * share.level, alpha=share.level))
-        adjusted = max(gate, share.adjusted)
+        adjusted = max(gate, _agreeing(share.adjusted, alpha, met=_is_met(again)))
         told = _family_note(plans[n], share._replace(adjusted=adjusted), rule, len(family))
         found[n] = msgspec.structs.replace(
             again, adjusted_p_value=adjusted, diagnostics=(told, *again.diagnostics)
         )
+
+
+def _agreeing(p: float, alpha: float | None, *, met: bool) -> float:
+    """Return a p-value on the side of the level on which the interval has decided.
+
+    Both are solved for by themselves, and may differ in the last digits where a limit lies on the margin.
+    """
+    if alpha is None:
+        return p
+    return min(p, alpha) if met else max(p, math.nextafter(alpha, 1.0))
 
 
 def _family_note(plan: _Plan, share: Share, rule: str, size: int) -> str:
@@ -185,6 +206,10 @@ def _family_p(table: RunTable, plan: _Plan, record: Estimate) -> float:
         if worst is not None:
             p = max(p, _share_p(worst, plan))
     return p
+
+
+def _is_met(record: Estimate) -> bool:
+    return meets(record.claim, record.outcome)
 
 
 def _smallest_level(table: RunTable, plan: _Plan, n_tasks: int) -> float:
@@ -241,9 +266,8 @@ def _proportion(table: RunTable, plan: _Plan) -> _Found:
 def _plain_methods(table: RunTable, plan: _Plan, values: shares.Shares) -> tuple[Interval, ...]:
     """Return the percentile and Student intervals of equal task weights."""
     baseline, candidate = (values.arms[arm] for arm in ARMS)
-    groups = {arm: Groups(tasks=values.tasks, values=values.arms[arm]) for arm in ARMS}
     student_rows = paired.interval(baseline, candidate, level=plan.level, method="t")
-    return (*_bootstrap(paired.interval, table, plan, groups), student_rows)
+    return (*_bootstrap(paired.interval, table, plan, baseline, candidate), student_rows)
 
 
 def _these_tasks(table: RunTable, plan: _Plan) -> _Found:
@@ -335,41 +359,43 @@ def _unweighted(table: RunTable) -> list[str]:
 
 
 def _ratio(table: RunTable, plan: _Plan) -> _Found:
-    kept = timed(table)
+    kept = plan.times.kept
     unknown = kept["time_s"].null_count()
     if not len(kept) or unknown:
-        reason = f"{unknown} trials have no recorded latency" if unknown else "no pair counts for latency"
+        reason = f"trials without a recorded latency: {unknown}" if unknown else "no pair counts for latency"
         return _nothing(kept, "not_recorded", reason)
     if (kept["time_s"] <= 0).any():
         return _nothing(kept, "refused", "a latency of 0 s has no logarithm")
-    groups = grouped(by_case(kept, "time_s", geometric=True), "time_s")
-    baseline, candidate = (groups[arm].values for arm in ARMS)
-    interval = latency.gmr(baseline, candidate, level=plan.level)
-    refusals = _refusals(table, plan, len(baseline))
-    if interval.status == "refused" and len(baseline) >= FEWEST_TASKS:
+    cases = by_case(kept, "time_s", geometric=True)
+    groups = plan.times.groups if cases is kept else grouped(cases, "time_s")
+    logs = {arm: latency.log_means(groups[arm].values, arm) for arm in ARMS}
+    differences = latency.differences(logs["baseline"], logs["candidate"])
+    interval = latency.difference_interval(differences, level=plan.level)
+    refusals = _refusals(table, plan, len(differences))
+    if interval.status == "refused" and len(differences) >= FEWEST_TASKS:
         refusals.append("all tasks have the same ratio, so that there is no spread to measure")
     return _Found(
-        estimate=latency.mean_log_ratio(baseline, candidate),
+        estimate=math.fsum(differences) / len(differences),
         interval=interval,
-        sensitivity=_bootstrap(latency.gmr, table, plan, groups),
-        arms={arm: _geometric_mean(groups[arm], plan.level) for arm in ARMS},
+        sensitivity=_bootstrap(latency.difference_interval, table, plan, differences),
+        arms={arm: _geometric_mean(logs[arm], kept, arm, plan) for arm in ARMS},
         kept=kept,
         status=interval.status,
         refusals=refusals,
         notes=[*_latency_notes(table, int(kept["ended"].sum())), *_unweighted(table)],
-        p_value=_mean_p(plan, _log_differences(baseline, candidate), refusals),
+        p_value=_mean_p(plan, differences, refusals),
     )
 
 
 def _latency_quantile(table: RunTable, plan: _Plan) -> _Found:
     """Return the ratio of a quantile; the arms in seconds."""
-    kept = timed(table)
+    kept = plan.times.kept
     unknown = kept["time_s"].null_count()
     if not len(kept) or unknown:
-        reason = f"{unknown} trials have no recorded latency" if unknown else "no pair counts for latency"
+        reason = f"trials without a recorded latency: {unknown}" if unknown else "no pair counts for latency"
         return _nothing(kept, "not_recorded", reason)
     q = QUANTILE_ENDPOINTS[plan.spec.name]
-    drawn = study_draws(table, kept, grouped(kept, "time_s"))
+    drawn = plan.times.drawn
     k = drawn.probabilities.index(q)
     few = undecided(drawn, q, plan.level)
     refusals = [*_refusals(table, plan, drawn.n_tasks), *few]
@@ -412,15 +438,15 @@ def _latency_quantile(table: RunTable, plan: _Plan) -> _Found:
 
 def _restricted_mean(table: RunTable, plan: _Plan) -> _Found:
     """Return the difference of the means of min(latency, limit) in seconds."""
-    kept = timed(table)
+    kept = plan.times.kept
     unknown = kept["time_s"].null_count()
     if not len(kept) or unknown:
-        reason = f"{unknown} trials have no recorded latency" if unknown else "no pair counts for latency"
+        reason = f"trials without a recorded latency: {unknown}" if unknown else "no pair counts for latency"
         return _nothing(kept, "not_recorded", reason)
     cap = table.protocol.limits.trial_timeout_s
     groups = grouped(by_case(kept.with_columns(pl.col("time_s").clip(upper_bound=cap)), "time_s"), "time_s")
     means = {arm: latency.restricted_means(groups[arm].values, cap, arm) for arm in ARMS}
-    differences = means["candidate"] - means["baseline"]
+    differences = latency.differences(means["baseline"], means["candidate"])
     interval = _student(differences, plan)
     refusals = _refusals(table, plan, len(differences))
     if interval.status == "refused" and len(differences) >= FEWEST_TASKS:
@@ -428,7 +454,7 @@ def _restricted_mean(table: RunTable, plan: _Plan) -> _Found:
     return _Found(
         estimate=math.fsum(differences) / len(differences),
         interval=interval,
-        sensitivity=_bootstrap(latency.restricted_mean_difference, table, plan, groups),
+        sensitivity=_bootstrap(latency.difference_interval, table, plan, differences),
         arms={arm: _mean_count(means[arm], kept, arm, plan) for arm in ARMS},
         kept=kept,
         status=interval.status,
@@ -438,21 +464,15 @@ def _restricted_mean(table: RunTable, plan: _Plan) -> _Found:
     )
 
 
-def _log_differences(baseline: TrialScores, candidate: TrialScores) -> Floats:
-    return latency.log_means(candidate, "candidate") - latency.log_means(baseline, "baseline")
-
-
 def _bootstrap(
-    method: Callable[..., Interval], table: RunTable, plan: _Plan, groups: dict[str, Groups]
+    method: Callable[..., Interval], table: RunTable, plan: _Plan, *data: TrialScores
 ) -> tuple[Interval, ...]:
     """Return the percentile interval of the declared resamples; none when they are too few for the level."""
     settings = table.protocol.analysis
     if settings.resamples < fewest_resamples((1 - plan.level) / 2):
         return ()
-    baseline, candidate = (groups[arm].values for arm in ARMS)
     found = method(
-        baseline,
-        candidate,
+        *data,
         level=plan.level,
         method="percentile",
         resamples=settings.resamples,
@@ -461,14 +481,10 @@ def _bootstrap(
     return (found,)
 
 
-def _geometric_mean(groups: Groups, level: float) -> ArmSummary:
-    estimate, interval = latency.geometric_mean(groups.values, level=level)
-    return ArmSummary(
-        estimate=estimate,
-        interval=interval,
-        n_tasks=len(groups.tasks),
-        n_trials=sum(len(task) for task in groups.values),
-    )
+def _geometric_mean(logs: Floats, kept: pl.DataFrame, arm: str, plan: _Plan) -> ArmSummary:
+    estimate, interval = latency.mean_in_seconds(logs, level=plan.level)
+    n_trials = len(kept.filter(pl.col("arm") == arm))
+    return ArmSummary(estimate=estimate, interval=interval, n_tasks=len(logs), n_trials=n_trials)
 
 
 def _nothing(kept: pl.DataFrame, status: Status, reason: str) -> _Found:
@@ -487,22 +503,21 @@ def _nothing(kept: pl.DataFrame, status: Status, reason: str) -> _Found:
 def _refusals(table: RunTable, plan: _Plan, n_tasks: int, *, weighted: bool = False) -> list[str]:
     """Return why the claim of an endpoint may not be decided on these data, but for declared weights."""
     reasons: list[str] = []
+    tasks = formatting.counted(n_tasks, "task")
     if n_tasks < FEWEST_TASKS:
-        reasons.append(f"{n_tasks} tasks; with fewer than {FEWEST_TASKS} there is a point estimate only")
+        reasons.append(f"{tasks}; with fewer than {FEWEST_TASKS} there is a point estimate only")
     elif n_tasks < FEW_TASKS:
-        reasons.append(
-            f"{n_tasks} tasks; with fewer than {FEW_TASKS} an interval is printed, but decides nothing"
-        )
-    if diagnostics.evidence_level(table) == "pilot":
+        reasons.append(f"{tasks}; with fewer than {FEW_TASKS} an interval is printed, but decides nothing")
+    if plan.pilot:
         reasons.append("this is a pilot, in which nothing is compared")
     spec = plan.spec
     share = plan.entry.unit == "proportion" and not weighted
     if plan.margin is not None and plan.alpha is not None and share:
         fewest = minimum_tasks(plan.margin, plan.alpha)
         if n_tasks < fewest:
-            reasons.append(f"{n_tasks} tasks; the margin {spec.margin} needs at least {fewest}")
-    n_pairs = table.frame["pair"].n_unique()
+            reasons.append(f"{tasks}; the margin {spec.margin} needs at least {fewest}")
     n_void = table.frame.filter("void_pair")["pair"].n_unique()
+    n_pairs = table.frame["pair"].n_unique() if n_void else 0
     if n_void > MOST_MISSING * n_pairs + ROUNDING:
         most = formatting.percent(MOST_MISSING, 0)
         reasons.append(f"{formatting.share(n_void, n_pairs)} of the pairs are void, more than {most}")
@@ -518,7 +533,8 @@ def _latency_notes(table: RunTable, n_ended: int) -> list[str]:
     notes: list[str] = []
     if n_ended:
         limit = formatting.seconds(table.protocol.limits.trial_timeout_s)
-        notes.append(f"time-outs, entered at the limit of {limit}: {n_ended} trials")
+        trials = formatting.counted(n_ended, "trial")
+        notes.append(f"time-outs, entered at the limit of {limit}: {trials}")
     split = table.frame.filter("split_pair")["pair"].n_unique()
     if split:
         notes.append(f"pairs left out because an interruption split them: {split}")
@@ -548,20 +564,25 @@ def _with_trials(found: _Found, arm: str) -> ArmSummary:
     return msgspec.structs.replace(found.arms[arm], n_trials=n_trials)
 
 
-def _p_note(plan: _Plan, found: _Found, p_value: float) -> str:
+def _p_note(plan: _Plan, found: _Found, p_value: float, counts: str) -> str:
     """Return the p-value of a claim in words; it agrees with the interval beside it."""
     told = formatting.claim(plan.spec.claim, plan.margin, plan.entry.unit, plan.spec.margin)
     method = "" if found.interval is None else f"{found.interval.method}, "
-    counts = formatting.counts(found.kept["task_id"].n_unique(), complete_pairs(found.kept))
     return f"one-sided p-value {p_text(p_value, plan.alpha or 0.0)} (claim {told}; {method}{counts})"
 
 
 def _record(table: RunTable, plan: _Plan, found: _Found) -> Estimate:
     spec, entry = plan.spec, plan.entry
-    n_tasks, n_families = found.kept["task_id"].n_unique(), found.kept["template_family"].n_unique()
+    n_tasks, n_pairs = found.kept["task_id"].n_unique(), complete_pairs(found.kept)
+    alone = found.kept["task_id"].equals(found.kept["template_family"])
+    counts = formatting.counts(n_tasks, n_pairs)
+    n_families = n_tasks if alone else found.kept["template_family"].n_unique()
     notes = list(found.notes)
     if n_families < n_tasks:
-        notes.append(f"tasks that share a template are taken as independent ({n_families} template families)")
+        notes.append(
+            f"n tasks = {n_tasks} from {n_families} template families: tasks that share a template are taken "
+            "as independent"
+        )
     outcome = None
     p_value = found.p_value
     if spec.claim is not None:
@@ -570,6 +591,8 @@ def _record(table: RunTable, plan: _Plan, found: _Found) -> Estimate:
         if not found.refusals and limits is not None and limits.low is not None and limits.high is not None:
             turned = toward_benefit(limits.low, limits.high, higher_is_better=entry.higher_is_better)
             outcome = claim_outcome(spec.claim, turned, plan.margin or 0.0)
+            if p_value is not None:
+                p_value = _agreeing(p_value, plan.alpha, met=meets(spec.claim, outcome))
             if meets(spec.claim, outcome) and not _holds_at_worst(table, plan):
                 outcome, p_value = "inconclusive", None
                 why = "the claim does not hold if the candidate lost every void pair"
@@ -597,12 +620,12 @@ def _record(table: RunTable, plan: _Plan, found: _Found) -> Estimate:
         candidate=_with_trials(found, "candidate"),
         n_tasks=n_tasks,
         n_families=n_families,
-        n_pairs=complete_pairs(found.kept),
+        n_pairs=n_pairs,
         status=status,
         outcome=outcome,
         diagnostics=(
             *(f"{prefix}{reason}" for reason in found.refusals),
-            *([] if p_value is None else [_p_note(plan, found, p_value)]),
+            *([] if p_value is None else [_p_note(plan, found, p_value, counts)]),
             *notes,
         ),
         k=spec.k,

@@ -9,7 +9,7 @@ from scipy import special
 
 from analysis.intervals import FEW_TASKS, FEWEST_TASKS, check_level
 from analysis.results import Interval, Status
-from analysis.taskvalues import Floats, TrialScores, paired_values, trial_groups
+from analysis.taskvalues import Ragged, TrialScores, paired_values, trial_groups
 from study.errors import InputError
 
 METHOD = "pseudo trials, these tasks only"
@@ -85,9 +85,9 @@ def interval(baseline: TrialScores, candidate: TrialScores, *, level: float = 0.
     )
 
 
-def _check_repeated_outcomes(tasks: list[Floats], what: str) -> None:
-    single = [n for n, task in enumerate(tasks) if len(task) < 2]
-    if single:
+def _check_repeated_outcomes(tasks: Ragged, what: str) -> None:
+    single = np.flatnonzero(tasks.counts < 2)
+    if len(single):
         raise InputError(
             f"task {single[0]} has a single repetition",
             code="array",
@@ -95,7 +95,6 @@ def _check_repeated_outcomes(tasks: list[Floats], what: str) -> None:
             allowed="at least 2 repetitions of every task",
             next_step="repeat the tasks, or ask about new tasks with analysis.paired.interval",
         )
-    flat = np.concatenate(tasks)
-    bad = (flat != 0) & (flat != 1)
+    bad = (tasks.flat != 0) & (tasks.flat != 1)
     if bad.any():
-        raise InputError(f"the value {flat[bad][0]}", code="array", where=what, allowed="0 or 1")
+        raise InputError(f"the value {tasks.flat[bad][0]}", code="array", where=what, allowed="0 or 1")

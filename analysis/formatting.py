@@ -20,7 +20,7 @@ NOT_RECORDED = "not recorded"
 _ABSENCES = {
     "few_tasks": "refused: few tasks",
     "refused": "refused",
-    "not_identified": "not identified: too many trials ended at the time limit",
+    "not_identified": "not identified: the trials that end at the time limit may reach it",
 }
 
 NEVER_DECIDES = "few tasks: printed, never decides"
@@ -140,11 +140,14 @@ def _change(log_ratio: float) -> Decimal:
     return _decimal(math.expm1(_finite(log_ratio)) * 100)
 
 
-def relative(log_ratio: float | None, *, bounds: Iterable[float] = ()) -> str:
-    """Return a log ratio as a signed relative change, ``"+8.2 %"``; ``bounds`` are log ratios too."""
+def relative(log_ratio: float | None, *, bounds: Iterable[float] = (), more: int = 0) -> str:
+    """Return a log ratio as a signed relative change, ``"+8.2 %"``.
+
+    ``bounds`` are log ratios too; ``more`` is the number of further places.
+    """
     if log_ratio is None:
         return NOT_RECORDED
-    decimals = 1 if abs(_rounded(_change(log_ratio), 1)) < 100 else 0
+    decimals = more + (1 if abs(_rounded(_change(log_ratio), 1)) < 100 else 0)
     return f"{_guarded(log_ratio, _change, decimals, signed=True, bounds=bounds)} %"
 
 
@@ -165,14 +168,16 @@ def time_unit(values: Iterable[float]) -> tuple[Decimal, str]:
     return next((unit for unit in _TIME_UNITS if rounded >= unit[0]), _TIME_UNITS[-1])
 
 
-def _measures(values: Sequence[float], unit: str, *, signed: bool, bounds: Iterable[float] = ()) -> list[str]:
+def _measures(
+    values: Sequence[float], unit: str, *, signed: bool, bounds: Iterable[float] = (), more: int = 0
+) -> list[str]:
     """Format values of one unit alike: as many places as show three digits of the largest."""
     size, name = time_unit(values) if unit == "s" else (Decimal(1), unit)
 
     def shown(value: float) -> Decimal:
         return _decimal(value) / size
 
-    places = _places(max(abs(shown(value)) for value in values), 3)
+    places = more + _places(max(abs(shown(value)) for value in values), 3)
     return [f"{_guarded(value, shown, places, signed=signed, bounds=bounds)} {name}" for value in values]
 
 
@@ -255,15 +260,26 @@ def margin(value: float, unit: str, *, sign: str = "") -> str:
 def limits(low: float, high: float, unit: str, *, signed: bool = True, bounds: Collection[float] = ()) -> str:
     """Return both limits of an interval in one unit: ``"[-4.1 pp, +2.0 pp]"``.
 
-    A limit is never rounded onto or across one of ``bounds``, so the text cannot contradict a decision.
+    A limit is never rounded onto or across one of ``bounds``, so the text cannot contradict a decision. Two
+    limits have different texts, with up to six more places than usual; beyond that it says that they agree.
     """
+    for more in range(_EXTRA_DIGITS + 1):
+        pair = _pair((low, high), unit, signed=signed, bounds=bounds, more=more)
+        if pair[0] != pair[1]:
+            return f"[{pair[0]}, {pair[1]}]"
+    pair = _pair((low, high), unit, signed=signed, bounds=bounds, more=0)
+    return f"[{pair[0]}, {pair[1]}; the limits are equal{'' if low == high else ' as far as is shown'}]"
+
+
+def _pair(
+    values: tuple[float, float], unit: str, *, signed: bool, bounds: Collection[float], more: int
+) -> list[str]:
     if unit == "log_ratio":
-        pair = [relative(value, bounds=bounds) for value in (low, high)]
-    elif unit == "proportion":
-        pair = [quantity(value, unit, signed=signed, bounds=bounds) for value in (low, high)]
-    else:
-        pair = _measures([low, high], unit, signed=signed, bounds=bounds)
-    return f"[{pair[0]}, {pair[1]}]"
+        return [relative(value, bounds=bounds, more=more) for value in values]
+    if unit == "proportion":
+        shown = points if signed else percent
+        return [shown(value, 1 + more, bounds=bounds) for value in values]
+    return _measures(values, unit, signed=signed, bounds=bounds, more=more)
 
 
 def absence(status: str, n_tasks: int | None = None) -> str:
@@ -305,6 +321,11 @@ def interval(
 def counts(n_tasks: int, n_pairs: int | None = None) -> str:
     """Return ``"n tasks = 80, pairs = 160"``."""
     return f"n tasks = {n_tasks}" + ("" if n_pairs is None else f", pairs = {n_pairs}")
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, ``"1 task"`` or ``"5 tasks"``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def share(part: int, whole: int) -> str:

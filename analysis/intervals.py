@@ -19,6 +19,9 @@ from study.errors import InputError, did_you_mean, listed
 STUDY_METHODS = ("tilted", "percentile", "t")
 """The methods that the report of a study shows: the one that decides, and two beside it."""
 
+LEAST_LEVEL = 1e-12
+"""Smallest confidence level that is worked with."""
+
 METHODS = (*STUDY_METHODS, "bca", "studentized")
 """The methods of :func:`task_interval`."""
 
@@ -87,7 +90,14 @@ def task_interval(
 
 
 def check_level(level: float) -> None:
-    """Raise :class:`InputError` unless a confidence level lies strictly between 0 and 1."""
+    """Raise :class:`InputError` unless a confidence level lies strictly between 0 and 1.
+
+    A level below 1e-12 is refused too: its tails cannot be told from one half.
+    """
+    if isinstance(level, (float, np.floating)) and 0 < level < LEAST_LEVEL:
+        raise InputError(
+            f"level = {level!r}", where="level", allowed=f"at least {LEAST_LEVEL:g}, and below 1"
+        )
     if isinstance(level, bool) or not isinstance(level, (int, float, np.floating)) or not 0 < level < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise InputError(f"level = {level!r}", where="level", allowed="a number strictly between 0 and 1")
 

@@ -12,15 +12,18 @@ from analysis.intervals import check_level, task_interval
 from analysis.quantiles import REPORTED, draw_quantiles
 from analysis.resampling import CHUNK_CELLS
 from analysis.results import Interval, LatencySummary
-from analysis.taskvalues import Floats, TrialScores, check_same_tasks
+from analysis.taskvalues import Floats, Ragged, TrialScores, check_same_tasks
 from analysis.timing import checked_times
 from study.errors import InputError
 from study.records import ARMS
 
 __all__ = [
+    "difference_interval",
+    "differences",
     "geometric_mean",
     "gmr",
     "log_means",
+    "mean_in_seconds",
     "mean_log_ratio",
     "mean_restricted_difference",
     "quantile_ratio_interval",
@@ -87,11 +90,9 @@ def log_means(times: TrialScores, what: str) -> Floats:
         For times that are missing, negative or not finite; and for a time of zero, which has no logarithm.
     """
     tasks = checked_times(times, what)
-    flat = np.concatenate(tasks)
-    if (flat == 0).any():
+    if (tasks.flat == 0).any():
         raise InputError("a latency of 0 s", code="array", where=what, allowed="seconds above 0")
-    logs = np.split(np.log(flat), np.cumsum([len(task) for task in tasks])[:-1])
-    return np.array([math.fsum(task) / len(task) for task in logs])
+    return Ragged(np.log(tasks.flat), tasks.counts).means()
 
 
 def gmr(
@@ -128,16 +129,14 @@ def gmr(
     InputError
         As :func:`log_means`; and for another method.
     """
-    left, right = log_means(baseline, ARMS[0]), log_means(candidate, ARMS[1])
-    check_same_tasks(len(left), len(right))
-    return _interval(right - left, level, method, resamples, rng)
+    values = differences(log_means(baseline, ARMS[0]), log_means(candidate, ARMS[1]))
+    return difference_interval(values, level=level, method=method, resamples=resamples, rng=rng)
 
 
 def mean_log_ratio(baseline: TrialScores, candidate: TrialScores) -> float:
     """Return the estimate that :func:`gmr` surrounds: the log of the geometric-mean ratio."""
-    left, right = log_means(baseline, ARMS[0]), log_means(candidate, ARMS[1])
-    check_same_tasks(len(left), len(right))
-    return math.fsum(right - left) / len(left)
+    values = differences(log_means(baseline, ARMS[0]), log_means(candidate, ARMS[1]))
+    return math.fsum(values) / len(values)
 
 
 def geometric_mean(times: TrialScores, *, level: float = 0.95) -> tuple[float, Interval]:
@@ -145,7 +144,11 @@ def geometric_mean(times: TrialScores, *, level: float = 0.95) -> tuple[float, I
 
     The interval is computed on task mean logs and told in seconds; see :func:`gmr` for its refusals.
     """
-    logs = log_means(times, "times")
+    return mean_in_seconds(log_means(times, "times"), level=level)
+
+
+def mean_in_seconds(logs: Floats, *, level: float) -> tuple[float, Interval]:
+    """Return what :func:`geometric_mean` does from the values of :func:`log_means`."""
     found = task_interval(logs, bounds=(-math.inf, math.inf), denominator=None, level=level, method="t")
     if found.low is not None and found.high is not None:
         found = msgspec.structs.replace(found, low=math.exp(found.low), high=math.exp(found.high))
@@ -171,7 +174,8 @@ def restricted_means(times: TrialScores, cap: float, what: str) -> Floats:
     """
     if not cap > 0:
         raise InputError(f"cap = {cap!r}", where="cap", allowed="seconds above 0")
-    return np.array([math.fsum(np.minimum(task, cap)) / len(task) for task in checked_times(times, what)])
+    tasks = checked_times(times, what)
+    return Ragged(np.minimum(tasks.flat, cap), tasks.counts).means()
 
 
 def restricted_mean(
@@ -222,8 +226,8 @@ def restricted_mean_difference(
     left, right = (
         restricted_means(arm, cap, name) for arm, name in zip((baseline, candidate), ARMS, strict=True)
     )
-    check_same_tasks(len(left), len(right))
-    return _interval(right - left, level, method, resamples, rng)
+    values = differences(left, right)
+    return difference_interval(values, level=level, method=method, resamples=resamples, rng=rng)
 
 
 def mean_restricted_difference(baseline: TrialScores, candidate: TrialScores, cap: float) -> float:
@@ -231,16 +235,27 @@ def mean_restricted_difference(baseline: TrialScores, candidate: TrialScores, ca
     left, right = (
         restricted_means(arm, cap, name) for arm, name in zip((baseline, candidate), ARMS, strict=True)
     )
-    check_same_tasks(len(left), len(right))
-    return math.fsum(right - left) / len(left)
+    values = differences(left, right)
+    return math.fsum(values) / len(values)
 
 
-def _interval(
-    differences: Floats, level: float, method: str, resamples: int, rng: int | np.random.Generator
+def differences(baseline: Floats, candidate: Floats) -> Floats:
+    """Return candidate - baseline of each task; raise :class:`InputError` unless tasks match."""
+    check_same_tasks(len(baseline), len(candidate))
+    return candidate - baseline
+
+
+def difference_interval(
+    values: Floats,
+    *,
+    level: float = 0.95,
+    method: str = "t",
+    resamples: int = 10_000,
+    rng: int | np.random.Generator = 0,
 ) -> Interval:
+    """Return what :func:`gmr` and :func:`restricted_mean_difference` do from :func:`differences`."""
     if method not in ("t", "percentile"):
         raise InputError(f"method {method!r}", where="method", allowed="t, percentile")
-    values = differences
     if method == "percentile" and len(values) >= MANY_VALUES:
         values = _on_lattice(values)
     return task_interval(

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse import csgraph
 
+from analysis import formatting
 from analysis.results import Diagnostic
 from analysis.table import RunTable
 from study.templates import PLACEHOLDER
@@ -42,10 +43,11 @@ def nearness_diagnostic(table: RunTable) -> Diagnostic:
         return _diagnostic(len(sizes), len(tasks), "ok", "no two tasks have requests that nearly agree")
     largest = int(sizes.argmax())
     shown = [task for task, group in zip(tasks, groups, strict=True) if group == largest]
-    counted = f"{len(sizes)} group" + ("" if len(sizes) == 1 else "s")
+    counted = formatting.counted(len(sizes), "group")
+    in_largest = formatting.counted(int(sizes[largest]), "task")
     told = (
         f"{len(tasks)} tasks form {counted} of requests that nearly agree ({n_families} template "
-        f"families); the largest has {sizes[largest]} tasks ({', '.join(shown[:3])}"
+        f"families); the largest has {in_largest} ({', '.join(shown[:3])}"
         f"{', ...' if len(shown) > 3 else ''}). Intervals take tasks as independent: within a group they may "
         "not be"
     )

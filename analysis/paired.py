@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from analysis import tilting
+from analysis import formatting, tilting
 from analysis.intervals import (
     FEW_TASKS,
     FEWEST_TASKS,
@@ -124,7 +124,9 @@ def p_value(
 
     It is at most ``(1 - level) / 2`` exactly when :func:`interval` at that level bears the claim out: the
     lower limit at or above ``-margin`` (non-inferior), at or above 0 (superior), or both limits
-    within ``margin`` (equivalent: the larger of two one-sided p-values).
+    within ``margin`` (equivalent: the larger of two one-sided p-values). Limit and p-value are solved for
+    apart, so that where a limit lies on the margin itself they may differ in the last digits; the decision
+    of a study takes both from the interval.
 
     Parameters
     ----------
@@ -144,7 +146,9 @@ def p_value(
     values, denominator = differences(*_both(baseline, candidate, score_range))
     if len(values) < FEWEST_TASKS:
         raise InputError(
-            f"{len(values)} tasks", where="baseline", allowed=f"at least {FEWEST_TASKS} tasks for a p-value"
+            formatting.counted(len(values), "task"),
+            where="baseline",
+            allowed=f"at least {FEWEST_TASKS} tasks for a p-value",
         )
     at = 0.0 if claim == "superior" else -margin
     p = tilted_p_value(values, DIFFERENCE_RANGE, denominator, at)

@@ -13,7 +13,7 @@ from analysis.harrell_davis import order_statistic, point, window
 from analysis.intervals import FEW_TASKS, check_resamples, clopper_pearson_upper
 from analysis.resampling import CHUNK_CELLS, generator
 from analysis.results import Status
-from analysis.taskvalues import Floats, TrialScores, check_same_tasks
+from analysis.taskvalues import Floats, Ragged, TrialScores, check_same_tasks
 from analysis.timing import SortedTimes, checked_flags, checked_times, sort_times
 from analysis.window_draws import window_draws
 from analysis.window_sums import MANY_TASKS, binned_draws, binned_window
@@ -31,7 +31,9 @@ FEWEST_BEYOND = 2.5
 MANY_TRIALS = 200_000
 """Beyond that many trials of an arm the window of a quantile is binned."""
 
-_CENSORED_LEVEL = 0.95
+CENSORED_LEVEL = 0.95
+"""One-sided level of the bound of the share of time-outs that decides whether a quantile is identified."""
+
 _TIED = 1e-12
 
 
@@ -148,20 +150,15 @@ def draw_quantiles(
         n_tasks=arms[0].n_tasks,
         times=(arms[0], arms[1]),
         n_trials=(len(arms[0].times), len(arms[1].times)),
-        censored=(_ended(flags[0]), _ended(flags[1])),
+        censored=(int(flags[0].flat.sum()), int(flags[1].flat.sum())),
     )
 
 
-def _ended(flags: list[Floats]) -> int:
-    return int(np.concatenate(flags).sum())
-
-
-def _time_outs(times: list[Floats], flags: list[Floats]) -> tuple[float, float]:
+def _time_outs(times: Ragged, flags: Ragged) -> tuple[float, float]:
     """Return the sum over tasks of the share of time-outs, and the shortest time of one (else infinite)."""
-    flat = np.concatenate(flags)
-    if not flat.any():
+    if not flags.flat.any():
         return 0.0, math.inf
-    return math.fsum(float(task.mean()) for task in flags), float(np.concatenate(times)[flat == 1].min())
+    return math.fsum(flags.means()), float(times.flat[flags.flat == 1].min())
 
 
 def _draws(
@@ -183,7 +180,7 @@ def _told(arm: SortedTimes, ended: float, cap: float, q: float) -> ArmQuantile:
     beyond = len(arm.times) * min(q, 1 - q)
     if arm.n_tasks < FEW_TASKS or beyond < FEWEST_BEYOND - _TIED:
         return ArmQuantile("refused", None, beyond, at_cap=False)
-    if ended and clopper_pearson_upper(ended, arm.n_tasks, _CENSORED_LEVEL) >= 1 - q:
+    if ended and clopper_pearson_upper(ended, arm.n_tasks, CENSORED_LEVEL) >= 1 - q:
         value = order_statistic(arm, q)
         return ArmQuantile("not_identified", value, beyond, at_cap=value >= cap)
     return ArmQuantile("ok", point(window(arm, q)), beyond, at_cap=False)

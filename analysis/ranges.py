@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from analysis.results import Interval
-from analysis.taskvalues import TrialScores, trial_groups
+from analysis.taskvalues import Ragged, TrialScores, trial_groups
 from study.errors import InputError
 
 UNIT_RANGE = (0.0, 1.0)
@@ -59,17 +59,16 @@ def in_unit_range(scores: TrialScores, what: str, score_range: tuple[float, floa
         return scores
     low, high = score_range
     tasks = trial_groups(scores, what)
-    for task in tasks:
-        bad = ~((task >= low) & (task <= high))
-        if bad.any():
-            raise InputError(
-                f"the value {task[bad][0]}",
-                code="array",
-                where=what,
-                allowed=f"finite numbers in [{low:g}, {high:g}], none missing",
-                next_step="declare the range that scores can take",
-            )
-    return [np.clip((task - low) / width, 0.0, 1.0) for task in tasks]
+    bad = ~((tasks.flat >= low) & (tasks.flat <= high))
+    if bad.any():
+        raise InputError(
+            f"the value {tasks.flat[bad][0]}",
+            code="array",
+            where=what,
+            allowed=f"finite numbers in [{low:g}, {high:g}], none missing",
+            next_step="declare the range that scores can take",
+        )
+    return Ragged(np.clip((tasks.flat - low) / width, 0.0, 1.0), tasks.counts)
 
 
 def scaled(interval: Interval, factor: float, shift: float = 0.0) -> Interval:

@@ -11,6 +11,7 @@ from analysis.intervals import FEW_TASKS, task_interval
 from analysis.results import Interval, Status
 from analysis.taskvalues import (
     Floats,
+    Ragged,
     TaskValues,
     TrialScores,
     check_same_tasks,
@@ -139,9 +140,10 @@ def task_probabilities(
         raise InputError(
             f"measure {measure!r}{did_you_mean(measure, MEASURES)}", where="measure", allowed=listed(MEASURES)
         )
-    flat, counts = _outcomes(outcomes, what)
+    trials = _outcomes(outcomes, what)
+    counts = trials.counts
     _check_k(k, counts, what)
-    passes = _sums(flat, counts)
+    passes = _sums(trials)
     # few tasks differ in passes and repetitions: each kind is computed once, in whole numbers
     kinds, kind_of = np.unique(np.stack([passes, counts]), axis=1, return_inverse=True)
     known = [_share(int(c), int(n), k, measure) for c, n in kinds.T]
@@ -289,9 +291,9 @@ def variance_components(outcomes: TrialScores) -> VarianceComponents:
     >>> print(f"{found.within:.4f} {found.between:.4f} {found.icc:.3f} {found.design_effect:.2f}")
     0.1667 0.0906 0.352 1.73
     """
-    flat, sizes = _outcomes(outcomes, "outcomes")
-    counts = sizes.astype(np.float64)
-    means = _sums(flat, sizes) / counts
+    trials = _outcomes(outcomes, "outcomes")
+    flat, counts = trials.flat, trials.counts.astype(np.float64)
+    means = _sums(trials) / counts
     n_tasks, n_trials = len(means), len(flat)
     within = between = icc = design_effect = None
     if 1 < n_tasks < n_trials:
@@ -338,21 +340,18 @@ def _share(passes: int, trials: int, k: int, measure: str) -> float:
     return (choices - math.comb(trials - passes, k)) / choices
 
 
-def _sums(flat: Floats, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    starts = np.concatenate(([0], np.cumsum(counts)[:-1]))
-    return np.add.reduceat(flat, starts).astype(np.int64)
+def _sums(trials: Ragged) -> NDArray[np.int64]:
+    return np.add.reduceat(trials.flat, trials.starts).astype(np.int64)
 
 
-def _outcomes(outcomes: TrialScores, what: str) -> tuple[Floats, NDArray[np.int64]]:
-    """Return all outcomes task by task, and the number of trials of each task."""
-    tasks = trial_groups(outcomes, what)
-    flat = np.concatenate(tasks)
-    bad = (flat != 0) & (flat != 1)
+def _outcomes(outcomes: TrialScores, what: str) -> Ragged:
+    trials = trial_groups(outcomes, what)
+    bad = (trials.flat != 0) & (trials.flat != 1)
     if bad.any():
         raise InputError(
-            f"the value {flat[bad][0]}", code="array", where=what, allowed="0 or 1, none missing"
+            f"the value {trials.flat[bad][0]}", code="array", where=what, allowed="0 or 1, none missing"
         )
-    return flat, np.array([len(task) for task in tasks], dtype=np.int64)
+    return trials
 
 
 def _check_k(k: int, counts: NDArray[np.int64], what: str) -> None:

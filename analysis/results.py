@@ -387,6 +387,7 @@ class Results(Record):
 
     ``declared`` is True for a locked study and ``"exploratory"`` for anything else. ``notes`` holds what a
     report must print beside the verdict (floors compared, lock provenance, known runs of this lock).
+    ``toolkit`` is the version that ran and sealed the study, None for anything else.
     """
 
     schema: Literal[1]
@@ -412,3 +413,4 @@ class Results(Record):
     latency_contrasts: tuple[QuantileContrast, ...] = ()
     shift: tuple[DecileShift, ...] = ()
     reliability: dict[str, Reliability] = msgspec.field(default_factory=dict[str, Reliability])
+    toolkit: str | None = None

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import polars as pl
 
-from analysis import paired, proportions, reliability, tilting
+from analysis import formatting, paired, proportions, reliability, tilting
 from analysis.intervals import FEW_TASKS, FEWEST_TASKS, strata_status
 from analysis.results import ArmSummary, Interval, StratumEstimate
-from analysis.table import RunTable, by_case, grouped, score
-from analysis.taskvalues import Floats
+from analysis.table import RunTable, by_case, grouped, refuse_unknown, repeated_outcome, score
+from analysis.taskvalues import Floats, Ragged
 from study.endpoints import ENDPOINTS
 from study.errors import InputError
 from study.records import ARMS
@@ -42,14 +42,14 @@ class Shares(NamedTuple):
     ----------
     tasks : tuple of str
         The same in both arms, in the order of their ids.
-    arms : dict of str to tuple of arrays
+    arms : dict of str to Ragged
         Arm -> one array a task.
     strata : tuple of Stratum
         Empty where tasks weigh equally.
     """
 
     tasks: tuple[str, ...]
-    arms: dict[str, tuple[Floats, ...]]
+    arms: dict[str, Ragged]
     strata: tuple[Stratum, ...]
 
     @property
@@ -87,20 +87,21 @@ def shares(
         When a case has fewer than ``k`` trials, or a stratum with a weight has no task left.
     """
     repeated = endpoint in reliability.MEASURES
-    counted = score(table.protocol, "pass" if repeated else endpoint)
+    if not repeated and endpoint != "completion":
+        refuse_unknown(table, endpoint)
+    counted = score(table.protocol, repeated_outcome(table) if repeated else endpoint)
     if fill is not None:
         counted = pl.when("void_pair").then(fill).otherwise(counted)
     scored = frame.with_columns(score=counted)
     if repeated:
-        scored = _repeated(scored, endpoint, k or 1)
-    groups = grouped(by_case(scored, "score"), "score")
+        return repeated_shares(table, case_passes(scored), endpoint, k or 1)
+    return _shares(table, by_case(scored, "score"))
+
+
+def _shares(table: RunTable, scored: pl.DataFrame) -> Shares:
+    groups = grouped(scored, "score")
     tasks = groups["baseline"].tasks
     return Shares(tasks, {arm: groups[arm].values for arm in ARMS}, _strata(table, tasks))
-
-
-def fewest_repetitions(frame: pl.DataFrame) -> int:
-    """Return the fewest trials that a case has in an arm."""
-    return cast(int, frame.group_by("arm", "case_id").len()["len"].min() or 0)
 
 
 def contrast(values: Shares) -> float:
@@ -142,7 +143,8 @@ def undecidable(values: Shares, margin: float | None, margin_text: str | None, a
         return []
     reasons: list[str] = []
     if min(values.n_tasks) < FEWEST_TASKS:
-        reasons.append(f"a stratum has {min(values.n_tasks)} tasks; each needs at least {FEWEST_TASKS}")
+        fewest = formatting.counted(min(values.n_tasks), "task")
+        reasons.append(f"a stratum has {fewest}; each needs at least {FEWEST_TASKS}")
     elif strata_status(values.weights, values.n_tasks) != "ok":
         reasons.append(f"a stratum with fewer than {FEW_TASKS} tasks weighs more than its share of the tasks")
     bound = tilting.all_ties_bound(values.weights, values.n_tasks, alpha)
@@ -175,7 +177,7 @@ def arm_summary(values: Shares, arm: str, level: float) -> ArmSummary:
         found = proportions.stratified_rate_interval(parts, values.weights, level=level)
     else:
         estimate, found = proportions.rate(groups), proportions.rate_interval(groups, level=level)
-    n_trials = sum(len(task) for task in groups)
+    n_trials = len(groups.flat)
     return ArmSummary(estimate=estimate, interval=found, n_tasks=len(groups), n_trials=n_trials)
 
 
@@ -214,13 +216,16 @@ def family_rows(table: RunTable, values: Shares, frame: pl.DataFrame, level: flo
     The value of a family is the mean of its tasks; families weigh equally, whatever the declared weights.
     Only where families hold several tasks.
     """
-    template = dict(frame.select("task_id", "template_family").unique().iter_rows())
+    alone = frame["task_id"].equals(frame["template_family"])
+    template = {} if alone else dict(frame.select("task_id", "template_family").unique().iter_rows())
     entries = table.lock.get("tasks", {})
     declared = {
         task: entries[task]["task_family"] for task in values.tasks if "task_family" in entries.get(task, {})
     }
     rows: list[Interval] = []
     for column, family_of in (("template_family", template), ("task_family", declared)):
+        if not family_of:
+            continue
         members: dict[str, list[int]] = {}
         for n, task in enumerate(values.tasks):
             # a task without a declared family is one by itself, whatever families are called
@@ -251,18 +256,28 @@ def _by_stratum(values: Shares, *, swap: bool = False) -> list[paired.Stratum]:
     return [([left[n] for n in s.tasks], [right[n] for n in s.tasks]) for s in values.strata]
 
 
-def _repeated(scored: pl.DataFrame, measure: str, k: int) -> pl.DataFrame:
-    """Return one row an arm and case: the probability that k repetitions of it pass, or one of them."""
-    cases = scored.group_by("arm", "task_id", "case_id").agg(
+def case_passes(scored: pl.DataFrame) -> pl.DataFrame:
+    """Return one row an arm and case with its ``passes`` among ``n`` trials (column ``score``)."""
+    return scored.group_by("arm", "task_id", "case_id").agg(
         passes=pl.col("score").cast(pl.Int64).sum(),
         n=pl.len().cast(pl.Int64),
         repetition=pl.col("repetition").min(),
     )
+
+
+def repeated_shares(table: RunTable, cases: pl.DataFrame, measure: str, k: int) -> Shares:
+    """Return the probability of each case of :func:`case_passes` that k repetitions pass, or one of them.
+
+    Raises
+    ------
+    InputError
+        As :func:`shares`.
+    """
     short = cases.filter(pl.col("n") < k)
     if len(short):
         first = short.sort("arm", "case_id").row(0, named=True)
         raise InputError(
-            f"{len(short)} cases have fewer than {k} trials that count, "
+            f"{formatting.counted(len(short), 'case')} with fewer than {k} trials that count, "
             f"the first is {first['case_id']!r} ({first['arm']})",
             where="k",
             allowed="k up to the fewest trials of a case",
@@ -271,7 +286,8 @@ def _repeated(scored: pl.DataFrame, measure: str, k: int) -> pl.DataFrame:
     kinds = cases.select("passes", "n").unique(maintain_order=True)
     outcomes = [[1.0] * passes + [0.0] * (n - passes) for passes, n in kinds.iter_rows()]
     known = reliability.task_probabilities(outcomes, k, measure=measure).means
-    return cases.join(kinds.with_columns(pl.Series("score", known)), on=["passes", "n"], how="left")
+    scored = cases.join(kinds.with_columns(pl.Series("score", known)), on=["passes", "n"], how="left")
+    return _shares(table, by_case(scored, "score"))
 
 
 def _strata(table: RunTable, tasks: Sequence[str]) -> tuple[Stratum, ...]:

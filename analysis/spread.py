@@ -12,7 +12,7 @@ from analysis.arms import timed
 from analysis.diagnostics import skewness
 from analysis.intervals import FEW_TASKS, FEWEST_TASKS
 from analysis.results import Diagnostic
-from analysis.table import RunTable, score
+from analysis.table import RunTable, by_case, score
 from analysis.taskvalues import Floats
 from study.errors import InputError
 from study.records import ARMS
@@ -57,9 +57,8 @@ def repetition_diagnostics(table: RunTable) -> list[Diagnostic]:
     """Return, for each arm, for how many cases all repetitions ended alike in everything that is graded."""
     kept = table.frame.filter(~pl.col("void_pair"))
     graded = [name for name in _GRADED if name in kept.columns]
-    cells = kept.group_by("arm", "task_id", "case_id").agg(
-        pl.len().alias("n"), pl.struct(graded).n_unique().alias("distinct")
-    )
+    alike = pl.all_horizontal(pl.col(name).eq_missing(pl.col(name).first()).all() for name in graded)
+    cells = kept.group_by("arm", "task_id", "case_id").agg(pl.len().alias("n"), alike.alias("alike"))
     return [_repetitions(arm, cells.filter(pl.col("arm") == arm)) for arm in ARMS]
 
 
@@ -83,8 +82,7 @@ def _differences(table: RunTable, kept: pl.DataFrame) -> Iterator[tuple[str, boo
 
 def _task_differences(frame: pl.DataFrame) -> Floats:
     """Return candidate - baseline of each task; cases weigh equally within it. Rounding is no difference."""
-    cases = frame.group_by("arm", "task_id", "case_id").agg(pl.col("value").mean())
-    tasks = cases.group_by("arm", "task_id").agg(pl.col("value").mean())
+    tasks = by_case(frame, "value").group_by("arm", "task_id").agg(pl.col("value").mean())
     left, right = (tasks.filter(pl.col("arm") == arm).drop("arm") for arm in ARMS)
     values = left.join(right, on="task_id").sort("task_id").select(pl.col("value_right") - pl.col("value"))
     found = values.to_series().to_numpy()
@@ -92,7 +90,7 @@ def _task_differences(frame: pl.DataFrame) -> Floats:
 
 
 def _few_tasks(n_tasks: int) -> Diagnostic:
-    told = f"{n_tasks} tasks: "
+    told = f"{formatting.counted(n_tasks, 'task')}: "
     if n_tasks < FEWEST_TASKS:
         told += "a point estimate only"
     elif n_tasks < FEW_TASKS:
@@ -119,7 +117,8 @@ def _ties(endpoint: str, differences: Floats) -> Diagnostic:
     n_tasks = len(differences)
     differing = int(np.count_nonzero(differences))
     noticed = differing < FEWEST_DIFFERING
-    told = f"{n_tasks - differing} of {n_tasks} tasks are tied"
+    are = "is" if n_tasks == 1 else "are"
+    told = f"{n_tasks - differing} of {formatting.counted(n_tasks, 'task')} {are} tied"
     return Diagnostic(
         name="ties",
         endpoint=endpoint,
@@ -166,17 +165,18 @@ def _skew(endpoint: str, differences: Floats, advice: str) -> Diagnostic:
 
 def _repetitions(arm: str, cells: pl.DataFrame) -> Diagnostic:
     repeated = cells.filter(pl.col("n") > 1)
-    n_cases, alike = len(repeated), len(repeated.filter(pl.col("distinct") == 1))
+    n_cases, alike = len(repeated), len(repeated.filter("alike"))
     noticed = n_cases > 0 and alike == n_cases
+    counted = formatting.counted(n_cases, "case")
     if not n_cases:
         told = f"no case of the {arm} has a second repetition, so that nothing tells how it varies"
     elif noticed:
         told = (
-            f"all repetitions of each of {n_cases} cases ended alike in the {arm}: they add nothing, and "
+            f"the repetitions of each of {counted} ended alike in the {arm}: they add nothing, and "
             f"{int(repeated['n'].sum())} trials tell as much as {n_cases}"
         )
     else:
-        told = f"the repetitions of {alike} of {n_cases} cases ended alike in the {arm}"
+        told = f"the repetitions of {alike} of {counted} ended alike in the {arm}"
     return Diagnostic(
         name="identical_repetitions",
         endpoint=None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import msgspec
@@ -18,10 +19,18 @@ from analysis.contrasts import (
 )
 from analysis.distribution import banded
 from analysis.intervals import FEW_TASKS, fewest_resamples
-from analysis.quantiles import DECILES, FEWEST_BEYOND, REPORTED, QuantileDraws, draw_quantiles
+from analysis.quantiles import (
+    CENSORED_LEVEL,
+    DECILES,
+    FEWEST_BEYOND,
+    REPORTED,
+    ArmQuantile,
+    QuantileDraws,
+    draw_quantiles,
+)
 from analysis.results import DecileShift, LatencySummary, QuantileContrast
 from analysis.table import Groups, RunTable, grouped
-from analysis.taskvalues import Floats
+from analysis.taskvalues import TrialScores
 from analysis.timing import SortedTimes
 from study.records import ARMS
 
@@ -54,23 +63,63 @@ def timed(table: RunTable) -> pl.DataFrame:
     )
 
 
-def study_latency(table: RunTable) -> StudyLatency:
+class TableTimes:
+    """The latencies of a table, each part computed once and only where it is needed.
+
+    Parameters
+    ----------
+    table : RunTable
+    """
+
+    def __init__(self, table: RunTable) -> None:
+        self._table = table
+
+    @cached_property
+    def kept(self) -> pl.DataFrame:
+        """The trials of :func:`timed`."""
+        return timed(self._table)
+
+    @cached_property
+    def groups(self) -> dict[str, Groups]:
+        """Their times by arm and task."""
+        return grouped(self.kept, "time_s")
+
+    @cached_property
+    def drawn(self) -> QuantileDraws:
+        """All quantiles of both arms in the resamples that the protocol declares."""
+        flags = None
+        if self.kept["ended"].any():
+            ended = grouped(self.kept, "ended")
+            flags = (ended["baseline"].values, ended["candidate"].values)
+        settings = self._table.protocol.analysis
+        return draw_quantiles(
+            self.groups["baseline"].values,
+            self.groups["candidate"].values,
+            PROBABILITIES,
+            censored=flags,
+            resamples=settings.resamples,
+            rng=settings.seed,
+        )
+
+
+def study_latency(table: RunTable, times: TableTimes | None = None) -> StudyLatency:
     """Return everything that is told of latency; resamples and seed come from the protocol.
 
     ``not_recorded`` when any trial that counts has no latency: nothing is left out in silence. The cache
     condition is declared for a whole study (``design.conditions``), so that no table mixes warm and cold
-    trials; a comparison of the two is two studies.
+    trials; a comparison of the two is two studies. ``times`` are those of this table, where it has been
+    looked at already.
     """
-    kept = timed(table)
+    times = times or TableTimes(table)
+    kept = times.kept
     if not len(kept) or kept["time_s"].null_count():
         return StudyLatency({arm: _not_recorded(kept.filter(pl.col("arm") == arm)) for arm in ARMS}, (), ())
-    groups = grouped(kept, "time_s")
-    drawn = study_draws(table, kept, groups)
+    groups, drawn = times.groups, times.drawn
     cap_s = table.protocol.limits.trial_timeout_s
     told = latency_summaries(drawn, LEVEL)
     arms = {
-        arm: _with_means(told[arm], groups[arm].values, times, cap_s)
-        for arm, times in zip(ARMS, drawn.times, strict=True)
+        arm: _with_means(told[arm], groups[arm].values, ordered, cap_s)
+        for arm, ordered in zip(ARMS, drawn.times, strict=True)
     }
     return StudyLatency(
         arms=arms,
@@ -79,43 +128,22 @@ def study_latency(table: RunTable) -> StudyLatency:
     )
 
 
-def study_draws(table: RunTable, kept: pl.DataFrame, groups: dict[str, Groups]) -> QuantileDraws:
-    """Return all quantiles of both arms in the resamples that the protocol declares.
-
-    ``kept`` and ``groups`` are the trials of :func:`timed`, and their times by arm and task.
-    """
-    flags = None
-    if kept["ended"].any():
-        ended = grouped(kept, "ended")
-        flags = (ended["baseline"].values, ended["candidate"].values)
-    settings = table.protocol.analysis
-    return draw_quantiles(
-        groups["baseline"].values,
-        groups["candidate"].values,
-        PROBABILITIES,
-        censored=flags,
-        resamples=settings.resamples,
-        rng=settings.seed,
-    )
-
-
 def undecided(drawn: QuantileDraws, q: float, level: float) -> list[str]:
     """Return why no claim may rest on a quantile; empty where one may."""
     k = drawn.probabilities.index(q)
     sides = {arm: drawn.arms[arm][k] for arm in ARMS}
     reasons: list[str] = []
-    for arm, side in sides.items():
+    for arm, side, n_trials, ended in zip(ARMS, sides.values(), drawn.n_trials, drawn.censored, strict=True):
         if side.status == "not_identified":
-            least = f": it is >= {formatting.seconds(side.value)}" if side.at_cap else ""
-            reasons.append(
-                f"not identified{least}, for too many trials of the {arm} may end at the time limit"
+            counted = (
+                f"{ended} of {formatting.counted(n_trials, 'trial')} of the {arm} ended at the time limit"
             )
+            reasons.append(f"not identified: {counted}, {_where(side, q)}")
+    tasks = formatting.counted(drawn.n_tasks, "task")
     if drawn.n_tasks < FEW_TASKS:
-        reasons.append(f"{drawn.n_tasks} tasks; a quantile needs at least {FEW_TASKS}")
+        reasons.append(f"{tasks}; a quantile needs at least {FEW_TASKS}")
     elif drawn.n_tasks < FEWEST_TASKS_TO_DECIDE:
-        reasons.append(
-            f"{drawn.n_tasks} tasks; a claim about a quantile needs at least {FEWEST_TASKS_TO_DECIDE}"
-        )
+        reasons.append(f"{tasks}; a claim about a quantile needs at least {FEWEST_TASKS_TO_DECIDE}")
     beyond = min(side.beyond for side in sides.values())
     if beyond < FEWEST_BEYOND:
         reasons.append(f"{beyond:.3g} trials beyond it; a quantile needs at least {FEWEST_BEYOND}")
@@ -130,8 +158,16 @@ def undecided(drawn: QuantileDraws, q: float, level: float) -> list[str]:
     return reasons
 
 
+def _where(side: ArmQuantile, q: float) -> str:
+    """Return what is known of a quantile that time-outs may reach."""
+    if side.at_cap:
+        return f"and the quantile of these trials is the limit: it is >= {formatting.seconds(side.value)}"
+    most = formatting.percent(CENSORED_LEVEL, 0)
+    return f"and their share may, by its upper {most} bound, be the {formatting.percent(1 - q, 0)} beyond it"
+
+
 def _with_means(
-    summary: LatencySummary, values: tuple[Floats, ...], times: SortedTimes, cap_s: float
+    summary: LatencySummary, values: TrialScores, times: SortedTimes, cap_s: float
 ) -> LatencySummary:
     mean, interval = latency.restricted_mean(values, cap=cap_s, level=LEVEL)
     return msgspec.structs.replace(

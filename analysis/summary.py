@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import polars as pl
@@ -17,16 +17,50 @@ from analysis.estimates import estimate
 from analysis.ladder import rung_rows
 from analysis.multiplicity import fixed_sequence
 from analysis.results import Estimate, Results, Verdict
-from analysis.study_latency import study_latency
+from analysis.study_latency import TableTimes, study_latency
 from analysis.table import RunTable
 from analysis.usage import summarise_usage
 from analysis.verdicts import claim_met, decide
 from study.digest import JSON, canonical, is_list, is_object, read_json
+from study.environment import toolkit_version
 from study.protocol import Protocol, parse_ceiling
 from study.records import ARMS
 
 TOLERANCE = 1e-9
 """Relative difference up to which a re-derived number agrees."""
+
+PROSE = ("sentence", "reasons", "threshold", "notes", "diagnostics")
+"""Keys of sentences for people; the records below ``diagnostics`` of the whole study are no sentences."""
+
+ADDED = frozenset(
+    {
+        "toolkit",
+        "diagnostics",
+        "latency_contrasts",
+        "shift",
+        "reliability",
+        "adjusted_p_value",
+        "estimand",
+        "k",
+        "p_value",
+        "strata",
+        "icc",
+        "icc_bound",
+        "n_effective",
+        "cap_s",
+        "distribution",
+        "quantiles",
+        "restricted_mean_s",
+        "restricted_mean_interval",
+        "hard_failed",
+        "pinned_results",
+        "weighting",
+        "weights",
+        "multiplicity",
+        "fallback_weights",
+    }
+)
+"""Keys that results may lack which were sealed before the version was written into them."""
 
 _LOCKED = ("schedule_digest", "grader_version", "supersedes")
 _DESIGN = ("repetitions", "seed", "order")
@@ -39,6 +73,7 @@ def summarise(
     notes: Sequence[str],
     void_reasons: Sequence[str] = (),
     provenance: Mapping[str, Any] = MappingProxyType({}),
+    toolkit: str | None = None,
 ) -> Results:
     """Compute everything that a report tells of a run.
 
@@ -53,14 +88,17 @@ def summarise(
         What broke the run; any makes the verdict void.
     provenance : mapping
         Further entries of ``design``: ``lock_commit``, ``run_number``, ``runs_known``.
+    toolkit : str, optional
+        The version that ran the study, as its environment record has it.
 
     Returns
     -------
     Results
         All numbers are finite; what could not be computed is None with a status.
     """
-    estimates = estimate(table)
-    fails, times = hard_fails(table), study_latency(table)
+    found_times = TableTimes(table)
+    estimates = estimate(table, found_times)
+    fails, times = hard_fails(table), study_latency(table, found_times)
     verdict = decide(table, estimates, fails, void_reasons=void_reasons)
     return Results(
         schema=1,
@@ -86,6 +124,7 @@ def summarise(
         deviations=tuple(dict(deviation) for deviation in deviations),
         notes=tuple(notes),
         reliability=repeatability(table),
+        toolkit=toolkit,
     )
 
 
@@ -100,7 +139,7 @@ def results_to_json(results: Results) -> dict[str, JSON]:
     return read_json(canonical(msgspec.to_builtins(results)), "results")
 
 
-def verify_results(stored: JSON, recomputed: Results) -> list[str]:
+def verify_results(stored: JSON, recomputed: Results, *, version: str | None = None) -> list[str]:
     """Compare stored results with recomputed ones.
 
     Parameters
@@ -108,14 +147,32 @@ def verify_results(stored: JSON, recomputed: Results) -> list[str]:
     stored : JSON
         The content of ``results.json``.
     recomputed : Results
+    version : str, optional
+        The version of the toolkit that recomputed them; by default the installed one.
 
     Returns
     -------
     list of str
         One ``path: stored -> recomputed`` line per difference: floats beyond 1e-9 relative; whole numbers,
         text and outcomes exactly; keys that only one side has.
+
+    Notes
+    -----
+    Results that another version sealed (their ``toolkit`` says so, or they have none, being older than that
+    key) must be derived again as well: every number, name, status and outcome that is stored, and no
+    stored key may be unknown. Two things are then no difference. Keys that only the recomputed results
+    have, for a later version tells more; without a recorded version these are the keys of :data:`ADDED`
+    alone. And sentences for people (:data:`PROSE`), which a later version may word otherwise: what they
+    are made of is compared, and the bytes are under the manifest. Of a run of the same version a missing
+    key and a changed sentence are differences.
     """
-    return list(_differences(stored, results_to_json(recomputed), ""))
+    sealed_by = stored.get("toolkit", _ABSENT) if is_object(stored) else None
+    rule = _Rule(lacks=frozenset(), prose=True)
+    if sealed_by is _ABSENT:
+        rule = _Rule(lacks=ADDED, prose=False)
+    elif sealed_by is not None and sealed_by != (version or toolkit_version()):
+        rule = _Rule(lacks=None, prose=False)
+    return list(_differences(stored, results_to_json(recomputed), "", rule))
 
 
 def _behind_gates(estimates: Sequence[Estimate], verdict: Verdict) -> tuple[Estimate, ...]:
@@ -190,14 +247,32 @@ def _missing(table: RunTable, estimates: Sequence[Estimate]) -> dict[str, Any]:
 _ABSENT = object()
 
 
-def _differences(stored: Any, fresh: Any, path: str) -> Iterator[str]:
+class _Rule(NamedTuple):
+    """Which keys the stored side may lack (None: any), and whether sentences are compared."""
+
+    lacks: frozenset[str] | None
+    prose: bool
+
+    def passes(self, key: str, stored: Any, fresh: Any) -> bool:
+        """Return whether an entry need not agree."""
+        if stored is _ABSENT:
+            return self.lacks is None or key in self.lacks
+        return not self.prose and key in PROSE and _is_prose(stored) and _is_prose(fresh)
+
+
+def _is_prose(value: Any) -> bool:
+    return isinstance(value, str) or (is_list(value) and all(isinstance(line, str) for line in value))
+
+
+def _differences(stored: Any, fresh: Any, path: str, rule: _Rule) -> Iterator[str]:
     if is_object(stored) and is_object(fresh):
         for key in sorted({*stored, *fresh}):
-            below = f"{path}.{key}" if path else key
-            yield from _differences(stored.get(key, _ABSENT), fresh.get(key, _ABSENT), below)
+            left, right = stored.get(key, _ABSENT), fresh.get(key, _ABSENT)
+            if not rule.passes(key, left, right):
+                yield from _differences(left, right, f"{path}.{key}" if path else key, rule)
     elif is_list(stored) and is_list(fresh) and len(stored) == len(fresh):
         for n, (left, right) in enumerate(zip(stored, fresh, strict=True)):
-            yield from _differences(left, right, f"{path}[{n}]")
+            yield from _differences(left, right, f"{path}[{n}]", rule)
     elif not _agree(stored, fresh):
         yield f"{path}: {_shown(stored)} -> {_shown(fresh)}"
 

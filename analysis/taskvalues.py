@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple, TypeAlias
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from analysis import formatting
 from study.errors import InputError
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -19,6 +21,50 @@ FINEST_LATTICE = 2520
 
 _FINEST_SCORE = 100
 _ALLOWED = "an array (n_tasks, n_repetitions), or a sequence of one 1-d array a task"
+
+
+class Ragged(Sequence[Floats]):
+    """One array of numbers a task, all of them parts of one array, so that many tasks cost little.
+
+    Attributes
+    ----------
+    flat : ndarray of float, shape (n_trials,)
+        The numbers of all trials, task after task.
+    counts : ndarray of int, shape (n_tasks,)
+        Trials of each task.
+    """
+
+    __slots__ = ("_ends", "counts", "flat")
+
+    def __init__(self, flat: Floats, counts: NDArray[np.int64]) -> None:
+        self.flat, self.counts = flat, counts
+        self._ends: list[int] = [0, *np.cumsum(counts).tolist()]
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    @overload
+    def __getitem__(self, index: int) -> Floats: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Floats]: ...
+
+    def __getitem__(self, index: int | slice) -> Floats | list[Floats]:
+        if isinstance(index, slice):
+            return [self[n] for n in range(*index.indices(len(self)))]
+        place = range(len(self))[index]
+        return self.flat[self._ends[place] : self._ends[place + 1]]
+
+    @property
+    def starts(self) -> NDArray[np.int64]:
+        """Place of the first trial of each task in :attr:`flat`, shape (n_tasks,)."""
+        return np.array(self._ends[:-1], dtype=np.int64)
+
+    def means(self) -> Floats:
+        """Return the mean of each task, shape (n_tasks,); it does not depend on the order of its trials."""
+        flat, ends = self.flat.tolist(), self._ends
+        # fsum rounds once
+        return np.array([math.fsum(flat[a:b]) / (b - a) for a, b in pairwise(ends)])
 
 
 class TaskValues(NamedTuple):
@@ -55,43 +101,42 @@ def task_values(scores: TrialScores, what: str) -> TaskValues:
         For another shape, no task, a task without a trial, values that are no numbers, NaN, infinities
         and values outside [0, 1].
     """
-    flat, counts = _flat(scores, what)
+    trials = trial_groups(scores, what)
+    flat, counts = trials.flat, trials.counts
     _check_range(flat, what)
     score = _score_denominator(flat)
     denominator = common_denominator([score * int(n) for n in np.unique(counts)] if score else [])
-    return TaskValues(_means(flat, counts, score), counts, denominator)
+    if score:
+        means = np.add.reduceat(np.rint(flat * score), trials.starts) / (score * counts)
+    else:
+        means = trials.means()
+    return TaskValues(means, counts, denominator)
 
 
-def _flat(scores: TrialScores, what: str) -> tuple[Floats, NDArray[np.int64]]:
-    """Return all scores, task after task, and the number of trials of each task."""
-    if isinstance(scores, np.ndarray) and scores.dtype != object and scores.ndim == 2 and scores.size:
-        return _as_floats(scores, what).ravel(), np.full(len(scores), scores.shape[1], dtype=np.int64)
-    tasks = trial_groups(scores, what)
-    return np.concatenate(tasks), np.array([len(task) for task in tasks], dtype=np.int64)
-
-
-def trial_groups(scores: TrialScores, what: str) -> list[Floats]:
-    """Return one 1-d array a task; raise :class:`InputError` for another shape, no task or an empty one."""
+def trial_groups(scores: TrialScores, what: str) -> Ragged:
+    """Return the numbers of each task; raise :class:`InputError` for another shape or an empty task."""
+    if isinstance(scores, Ragged):
+        return scores
     tasks = _as_tasks(scores, what)
-    if not tasks:
+    if not len(tasks):
         raise InputError("no tasks", code="array", where=what, allowed=_ALLOWED)
-    empty = [n for n, task in enumerate(tasks) if not len(task)]
-    if empty:
+    counts = np.fromiter((len(task) for task in tasks), dtype=np.int64, count=len(tasks))
+    if not counts.all():
         raise InputError(
-            f"task {empty[0]} has no trial",
+            f"task {int(counts.argmin())} has no trial",
             code="array",
             where=what,
             allowed="at least one trial a task",
             next_step="leave the task out of both arms and say how many were left out",
         )
-    return tasks
+    return Ragged(tasks.ravel() if isinstance(tasks, np.ndarray) else np.concatenate(tasks), counts)
 
 
 def check_same_tasks(baseline: int, candidate: int) -> None:
     """Raise :class:`InputError` unless both arms have the same number of tasks."""
     if baseline != candidate:
         raise InputError(
-            f"{baseline} tasks in baseline, {candidate} in candidate",
+            f"{formatting.counted(baseline, 'task')} in baseline, {candidate} in candidate",
             code="array",
             where="candidate",
             allowed="the same tasks in the same order in both arms",
@@ -126,20 +171,26 @@ def common_denominator(denominators: Sequence[int]) -> int | None:
     return result if denominators else None
 
 
-def _as_tasks(scores: TrialScores, what: str) -> list[Floats]:
+def _as_tasks(scores: TrialScores, what: str) -> Floats | list[Floats]:
     if isinstance(scores, np.ndarray) and scores.dtype != object:
         if scores.ndim != 2:
             raise InputError(f"an array of shape {scores.shape}", code="array", where=what, allowed=_ALLOWED)
-        return list(_as_floats(scores, what))
+        return _as_floats(scores, what)
     if isinstance(scores, (str, bytes)) or not isinstance(scores, (Sequence, np.ndarray)):
         raise InputError(f"a {type(scores).__name__}", code="array", where=what, allowed=_ALLOWED)
-    tasks = [_as_floats(task, f"{what}[{n}]") for n, task in enumerate(scores)]
+    tasks = [_as_task(task, n, what) for n, task in enumerate(scores)]
     for n, task in enumerate(tasks):
         if task.ndim != 1:
             raise InputError(
                 f"an array of shape {task.shape}", code="array", where=f"{what}[{n}]", allowed=_ALLOWED
             )
     return tasks
+
+
+def _as_task(values: Any, number: int, what: str) -> Floats:
+    if type(values) is np.ndarray and values.dtype == np.float64:
+        return values
+    return _as_floats(values, f"{what}[{number}]")
 
 
 def _as_floats(values: Any, where: str) -> Floats:
@@ -178,12 +229,3 @@ def _score_denominator(flat: Floats) -> int | None:
 def _is_lattice(values: Floats, q: int) -> bool:
     scaled = values * q
     return bool(np.all(np.abs(scaled - np.rint(scaled)) < 1e-12))
-
-
-def _means(flat: Floats, counts: NDArray[np.int64], score: int | None) -> Floats:
-    starts = np.concatenate(([0], np.cumsum(counts)[:-1]))
-    if score:
-        return np.add.reduceat(np.rint(flat * score), starts) / (score * counts)
-    # fsum rounds once: the mean does not depend on the order of the repetitions
-    ends = starts + counts
-    return np.array([math.fsum(flat[a:b]) / (b - a) for a, b in zip(starts, ends, strict=True)])

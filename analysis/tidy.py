@@ -38,13 +38,16 @@ class _Planned(NamedTuple):
     """Every trial that both arms should have, with the counts behind it.
 
     ``frame`` holds the trials of the table and, as void, those that it lacks; ``missing`` and ``expected``
-    count trials an arm, ``lost`` lists the tasks that ran in one arm only.
+    count trials an arm, ``lost`` lists the tasks that ran in one arm only, ``n_tasks`` counts all, and
+    ``repetitions`` is the most that a case should have in an arm.
     """
 
     frame: pl.DataFrame
     missing: dict[str, int]
     expected: dict[str, int]
     lost: dict[str, list[str]]
+    n_tasks: int
+    repetitions: int
 
 
 def read_table(
@@ -104,7 +107,7 @@ def read_table(
     unused = unused_columns(cells)
     return RunTable(
         frame=planned.frame,
-        protocol=_settings(cells.name, baseline, candidate, margin, planned.frame, timed=timed),
+        protocol=_settings(cells.name, baseline, candidate, margin, planned, timed=timed),
         lock={},
         lock_digest=None,
         refusals=tuple(_refusals(planned)),
@@ -152,8 +155,10 @@ def _planned(name: str, trials: pl.DataFrame) -> _Planned:
     return _Planned(
         frame=frame,
         missing={arm: len(lacking.filter(pl.col("arm") == arm)) for arm in ARMS},
-        expected={arm: len(frame.filter(pl.col("arm") == arm)) for arm in ARMS},
+        expected={arm: int((frame["arm"] == arm).sum()) for arm in ARMS},
         lost={arm: tasks.filter(pl.col(arm) == 0)["task_id"].to_list() for arm in ARMS},
+        n_tasks=len(tasks),
+        repetitions=int(sizes.select(pl.max_horizontal(*(f"{arm}_expected" for arm in ARMS)).max()).item()),
     )
 
 
@@ -193,7 +198,7 @@ def _refusals(planned: _Planned) -> list[str]:
     reasons: list[str] = []
     n_lost = sum(len(tasks) for tasks in planned.lost.values())
     if n_lost:
-        reasons.append("1 task ran in one arm only" if n_lost == 1 else f"{n_lost} tasks ran in one arm only")
+        reasons.append(f"{formatting.counted(n_lost, 'task')} ran in one arm only")
     shares = {arm: planned.missing[arm] / planned.expected[arm] for arm in ARMS}
     for arm in ARMS:
         if shares[arm] > MOST_MISSING + ROUNDING:
@@ -223,7 +228,7 @@ def _shown(names: list[str] | tuple[str, ...]) -> str:
 
 
 def _settings(
-    name: str, baseline: str, candidate: str, margin: str | None, frame: pl.DataFrame, *, timed: bool
+    name: str, baseline: str, candidate: str, margin: str | None, planned: _Planned, *, timed: bool
 ) -> Protocol:
     """Return what the estimators must know of a table, as a protocol that nobody declared or froze."""
     claim = "superior" if margin is None else "non-inferior"
@@ -236,13 +241,8 @@ def _settings(
         arms=Arms(baseline=ArmSpec(driver=baseline), candidate=ArmSpec(driver=candidate)),
         change=Change(paths=("driver",), why="not declared"),
         workload=Workload(suites=(), split="development"),
-        design=Design(tasks=frame["task_id"].n_unique(), repetitions=_most_repetitions(frame), seed=0),
+        design=Design(tasks=planned.n_tasks, repetitions=planned.repetitions, seed=0),
         endpoints=(primary, *latency),
         limits=Limits(trial_timeout_s=float("inf")),
         analysis=AnalysisSpec(),
     )
-
-
-def _most_repetitions(frame: pl.DataFrame) -> int:
-    sizes = frame.group_by("arm", *_CASE).len()["len"]
-    return int(sizes.max() or 0)  # pyright: ignore[reportArgumentType]

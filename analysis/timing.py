@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.taskvalues import Floats, TrialScores, common_denominator, trial_groups
+from analysis.taskvalues import Floats, Ragged, TrialScores, common_denominator, trial_groups
 from study.errors import InputError
 
 FINE_UNIT = 2**20
@@ -40,8 +40,8 @@ class SortedTimes(NamedTuple):
     n_tasks: int
 
 
-def checked_times(times: TrialScores, what: str) -> list[Floats]:
-    """Return one array of seconds a task.
+def checked_times(times: TrialScores, what: str) -> Ragged:
+    """Return the seconds of each task.
 
     Parameters
     ----------
@@ -55,12 +55,11 @@ def checked_times(times: TrialScores, what: str) -> list[Floats]:
     InputError
         For no tasks, a task without trials, and times that are missing, negative or not finite.
     """
-    tasks = _groups(times, what)
-    flat = np.concatenate(tasks)
-    bad = ~(np.isfinite(flat) & (flat >= 0))
+    tasks = trial_groups(times, what)
+    bad = ~(np.isfinite(tasks.flat) & (tasks.flat >= 0))
     if bad.any():
         raise InputError(
-            f"the latency {flat[bad][0]}",
+            f"the latency {tasks.flat[bad][0]}",
             code="array",
             where=what,
             allowed="finite seconds from 0, none missing",
@@ -68,19 +67,8 @@ def checked_times(times: TrialScores, what: str) -> list[Floats]:
     return tasks
 
 
-def _groups(values: TrialScores, what: str) -> list[Floats]:
-    """Return one array a task; arrays of numbers are taken as they are, for there may be very many."""
-    if isinstance(values, (tuple, list)) and values and all(map(_is_plain, values)):
-        return cast("list[Floats]", list(values))
-    return trial_groups(values, what)
-
-
-def _is_plain(task: object) -> bool:
-    return type(task) is np.ndarray and task.ndim == 1 and task.dtype == np.float64 and len(task) > 0
-
-
-def checked_flags(flags: TrialScores | None, times: list[Floats]) -> list[Floats]:
-    """Return which trials ended at the time limit, one array a task; all zeros without ``flags``.
+def checked_flags(flags: TrialScores | None, times: Ragged) -> Ragged:
+    """Return which trials ended at the time limit, task by task; all zeros without ``flags``.
 
     Raises
     ------
@@ -88,31 +76,30 @@ def checked_flags(flags: TrialScores | None, times: list[Floats]) -> list[Floats
         For flags that are not 0 or 1, or do not match the times one by one.
     """
     if flags is None:
-        return [np.zeros(len(task)) for task in times]
-    groups = _groups(flags, "censored")
-    same = [len(group) for group in groups] == [len(task) for task in times]
-    flat = np.concatenate(groups)
-    if not same or ((flat != 0) & (flat != 1)).any():
+        return Ragged(np.zeros(len(times.flat)), times.counts)
+    groups = trial_groups(flags, "censored")
+    same = np.array_equal(groups.counts, times.counts)
+    if not same or ((groups.flat != 0) & (groups.flat != 1)).any():
         raise InputError(
             "flags that do not match the times", where="censored", allowed="0 or 1 for each time of the arm"
         )
     return groups
 
 
-def sort_times(tasks: list[Floats]) -> SortedTimes:
+def sort_times(tasks: Ragged) -> SortedTimes:
     """Sort the times of an arm; ties follow the order of the tasks.
 
     With numbers of trials that have no common multiple up to 2520 the weights of a task's trials differ by
     at most one step of 2**20.
     """
-    counts = np.array([len(task) for task in tasks], dtype=np.int64)
-    times, task = np.concatenate(tasks), np.repeat(np.arange(len(tasks)), counts)
+    times, counts = tasks.flat, tasks.counts
+    task = np.repeat(np.arange(len(tasks)), counts)
     unit = common_denominator([int(n) for n in np.unique(counts)])
     if unit:
         steps = (unit // counts)[task]
     else:
         unit = FINE_UNIT
-        place = np.arange(len(times)) - np.repeat(np.cumsum(counts) - counts, counts)
+        place = np.arange(len(times)) - tasks.starts[task]
         steps = (place + 1) * unit // counts[task] - place * unit // counts[task]
     order = np.argsort(times, kind="stable")
     steps = steps[order]

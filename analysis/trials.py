@@ -7,6 +7,7 @@ from collections import Counter
 
 import polars as pl
 
+from analysis import formatting
 from analysis.cells import ROW, Cells
 from study.errors import InputError, did_you_mean, listed
 
@@ -19,6 +20,7 @@ _BLANK = ("", "nan", "null", "none", "na", "n/a", "<na>")
 _FAMILIES = ("family", "template_family")
 _SHOWN = 10
 _LARGEST_REPETITION = 2**53
+_REPETITION, _SCORE, _TIME = ("a repetition", "a score", "a time")
 
 
 def check_trials(cells: Cells, *, baseline: str, candidate: str, scores: bool) -> pl.DataFrame:
@@ -54,18 +56,20 @@ def check_trials(cells: Cells, *, baseline: str, candidate: str, scores: bool) -
         if column in table.columns:
             _refuse_blank(cells.name, table, column)
     _check_arms(cells.name, table, baseline, candidate)
+    table = _with_numbers(table)
     _check_numbers(cells.name, table, scores=scores)
     checked = table.select(
         ROW,
         "task_id",
         cluster=pl.col("cluster" if "cluster" in names else "task_id"),
         arm=pl.when(pl.col("arm") == baseline).then(pl.lit("baseline")).otherwise(pl.lit("candidate")),
-        repetition=_number("repetition").cast(pl.Int64),
-        completed=_score() if scores else _score() == 1,
-        latency_s=_number("latency_s") if "latency_s" in names else pl.lit(None, dtype=pl.Float64),
+        repetition=pl.col(_REPETITION).cast(pl.Int64),
+        completed=pl.col(_SCORE) if scores else pl.col(_SCORE) == 1,
+        latency_s=pl.col(_TIME) if "latency_s" in names else pl.lit(None, dtype=pl.Float64),
     )
     _refuse_duplicates(cells.name, checked, {"baseline": baseline, "candidate": candidate})
-    _refuse_split_tasks(cells.name, checked)
+    if "cluster" in names:
+        _refuse_split_tasks(cells.name, checked)
     return checked.select(
         pl.col("cluster").alias("task_id"),
         pl.col("task_id").alias("case_id"),
@@ -153,9 +157,19 @@ def _check_arms(name: str, table: pl.DataFrame, baseline: str, candidate: str) -
         )
 
 
+def _with_numbers(table: pl.DataFrame) -> pl.DataFrame:
+    """Add what the cells of numbers hold, null where that is no number."""
+    word = pl.col("outcome").str.strip_chars().str.to_lowercase()
+    truth = pl.when(word == "true").then(1.0).when(word == "false").then(0.0)
+    numbers = {_REPETITION: _number("repetition"), _SCORE: truth.otherwise(_number("outcome"))}
+    if "latency_s" in table.columns:
+        numbers[_TIME] = _number("latency_s")
+    return table.with_columns(**numbers)
+
+
 def _check_numbers(name: str, table: pl.DataFrame, *, scores: bool) -> None:
     _refuse_blank(name, table, "repetition", _is_blank("repetition"))
-    number = _number("repetition")
+    number = pl.col(_REPETITION)
     whole = (number == number.round()) & (number.abs() < _LARGEST_REPETITION)
     _refuse(
         name,
@@ -173,7 +187,7 @@ def _check_numbers(name: str, table: pl.DataFrame, *, scores: bool) -> None:
         "0, 1, true or false" + (", or a number between" if scores else ""),
         "decide how a trial without an outcome counts, usually as 0, and write that; none is left out",
     )
-    score = _score()
+    score = pl.col(_SCORE)
     _refuse(
         name,
         table,
@@ -183,7 +197,7 @@ def _check_numbers(name: str, table: pl.DataFrame, *, scores: bool) -> None:
         None if scores else "--scores (in Python: scores=True) declares partial credit in [0, 1]",
     )
     if "latency_s" in table.columns:
-        time = _number("latency_s")
+        time = pl.col(_TIME)
         good = (time == 0) | ((time >= SHORTEST_S) & (time <= LONGEST_S))
         _refuse(
             name,
@@ -197,11 +211,6 @@ def _check_numbers(name: str, table: pl.DataFrame, *, scores: bool) -> None:
 
 def _number(column: str) -> pl.Expr:
     return pl.col(column).str.strip_chars().cast(pl.Float64, strict=False)
-
-
-def _score() -> pl.Expr:
-    word = pl.col("outcome").str.strip_chars().str.to_lowercase()
-    return pl.when(word == "true").then(1.0).when(word == "false").then(0.0).otherwise(_number("outcome"))
 
 
 def _is_blank(column: str) -> pl.Expr:
@@ -223,7 +232,7 @@ def _refuse(
         return
     first = found.row(0, named=True)
     cell = "is missing" if first[column] is None else f"is {first[column]!r:.80}"
-    more = f" (and in {len(found) - 1} more rows)" if len(found) > 1 else ""
+    more = f" (and in {formatting.counted(len(found) - 1, 'more row')})" if len(found) > 1 else ""
     raise InputError(
         f"{column} {cell}{more}",
         code="table",

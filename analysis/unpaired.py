@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from analysis import tilting
+from analysis import formatting, tilting
 from analysis.intervals import FEW_TASKS, check_level, tilted_limits
 from analysis.ranges import UNIT_RANGE, in_unit_range, range_width, scaled
 from analysis.results import Interval, Status
@@ -179,7 +179,9 @@ def p_value(
     least = min(len(group.values) for group in groups)
     if least < fewest:
         raise InputError(
-            f"{least} tasks in an arm", where="baseline", allowed=f"at least {fewest} tasks in each arm"
+            f"{formatting.counted(least, 'task')} in an arm",
+            where="baseline",
+            allowed=f"at least {fewest} tasks in each arm",
         )
     return tilting.claim_p_value(groups, claim, margin)
 

@@ -74,12 +74,12 @@ Ending = tuple[VerdictOutcome, str]
 
 def _void(table: RunTable, void_reasons: Sequence[str], reasons: list[str]) -> Ending | None:
     ceiling = parse_ceiling(table.protocol.missing.max_void_pairs, "protocol:missing.max_void_pairs")
-    n_pairs = table.frame["pair"].n_unique()
-    n_void = table.frame.filter("void_pair")["pair"].n_unique()
     reasons.extend(f"integrity: {reason}" for reason in void_reasons)
     if table.lock_digest is None and not void_reasons:
         reasons.append("nothing was locked: plan, order and ceiling were not declared (exploratory)")
         return None
+    n_pairs = table.frame["pair"].n_unique()
+    n_void = table.frame.filter("void_pair")["pair"].n_unique()
     counted = f"void pairs: {formatting.share(n_void, n_pairs)}, ceiling {formatting.percent(ceiling)}"
     reasons.append(counted)
     if void_reasons:
@@ -97,8 +97,9 @@ def _hard_fail(fails: Mapping[str, HardFails], reasons: list[str]) -> Ending | N
             reasons.append(f"hard fails of the {arm}: {formatting.NOT_RECORDED}")
             continue
         codes = ", ".join(f"{code} in {n}" for code, n in record.by_code.items())
+        trials = formatting.counted(record.trials, "trial")
         reasons.append(
-            f"hard fails of the {arm}: {record.count} of {record.trials} trials, n tasks = {record.n_tasks}"
+            f"hard fails of the {arm}: {record.count} of {trials}, n tasks = {record.n_tasks}"
             + (f" ({codes})" if codes else "")
         )
     candidate = fails.get("candidate")
@@ -106,7 +107,8 @@ def _hard_fail(fails: Mapping[str, HardFails], reasons: list[str]) -> Ending | N
         return None
     reasons.append("a hard fail of the candidate is not paid for by any average")
     return "hard_fail", (
-        f"The candidate had hard fails in {candidate.count} of {candidate.trials} trials; it is not "
+        f"The candidate had hard fails in {candidate.count} of "
+        f"{formatting.counted(candidate.trials, 'trial')}; it is not "
         "accepted, whatever its averages, and no claim about an endpoint was decided."
     )
 

@@ -90,8 +90,19 @@ def quantiles_of_sums(prepared: BinnedWindow, shares: Floats) -> Floats:
     """
     width = np.maximum(np.diff(shares, axis=1), 1e-12)
     ends = np.column_stack((shares[:, :1], shares[:, :1] + np.cumsum(width, axis=1)))
-    mean = np.diff(np.interp(ends, prepared.grid, prepared.integral), axis=1) / width
+    mean = np.diff(_integral(prepared, ends), axis=1) / width
     return prepared.edges[-1] - (mean * np.diff(prepared.edges)).sum(axis=1)
+
+
+def _integral(prepared: BinnedWindow, at: Floats) -> Floats:
+    """Return G at shares from 0 to 1 by linear interpolation; the inner grid has equal steps."""
+    grid, integral = prepared.grid, prepared.integral
+    step = (grid[-2] - grid[1]) / (len(grid) - 3)
+    place = np.clip(((at - grid[1]) / step).astype(np.int64) + 1, 1, len(grid) - 3)
+    place[at < grid[1]] = 0
+    place[at >= grid[-2]] = len(grid) - 2
+    slopes = np.diff(integral) / np.diff(grid)
+    return integral[place] + slopes[place] * (at - grid[place])
 
 
 def binned_draws(

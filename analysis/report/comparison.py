@@ -8,6 +8,7 @@ from typing import Any
 
 from analysis import formatting
 from analysis.report import (
+    arms,
     diagnostics,
     endpoints,
     latency,
@@ -69,6 +70,7 @@ def _page(results: Results) -> Page:
         _endpoints(results),
         _latency(results) if results.latency else (),
         diagnostics.diagnostics(results),
+        arms.reliability(results),
         _missing(results),
         _notes(results),
     )

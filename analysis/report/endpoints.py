@@ -142,6 +142,9 @@ def _arm(estimate: Estimate, arm: ArmSummary) -> str:
 
 
 def _families(estimate: Estimate) -> tuple[str, ...]:
+    """Return how many families the tasks form; where they share some, a remark of the estimate says it."""
+    if any("template families" in remark for remark in estimate.diagnostics):
+        return ()
     return (f"n tasks = {estimate.n_tasks} from {estimate.n_families} template families",)
 
 

@@ -66,7 +66,10 @@ def _quantiles(results: Results) -> Iterator[Block]:
         for quantile, arm, summary in quantile_rows
         if quantile.probability != 0.5
     ]
-    rows += [("mean up to the limit", arm, _mean(summary)) for arm, summary in known.items()]
+    rows += [
+        ("mean" if summary.cap_s is None else "mean up to the limit", arm, _mean(summary))
+        for arm, summary in known.items()
+    ]
     yield Table(
         caption="Slow trials, per arm",
         headers=("quantile", "arm", "seconds (level, method)"),
@@ -99,18 +102,22 @@ def _contrasts(results: Results) -> Iterator[Block]:
     yield Table(
         caption="Quantiles of the candidate against the baseline, from the same resamples of tasks",
         headers=("quantile", "ratio (level, method)", "difference (level, method)", "standing"),
-        rows=tuple(_contrast_row(found) for found in results.latency_contrasts),
+        rows=tuple(
+            _contrast_row(found, claimed=not wording.is_exploratory(results))
+            for found in results.latency_contrasts
+        ),
     )
 
 
-def _contrast_row(found: QuantileContrast) -> tuple[str, ...]:
+def _contrast_row(found: QuantileContrast, *, claimed: bool) -> tuple[str, ...]:
     name = _name(found.probability)
     if found.status != "ok":
         words = formatting.absence(found.status)
         return name, words, words, "decides nothing"
     ratio = _told(found.log_ratio, found.log_ratio_interval, "log_ratio")
     difference = _told(found.difference_s, found.difference_interval, "s")
-    return name, ratio, difference, "may decide where claimed" if found.decides else _DESCRIBES
+    enough = "may decide where claimed" if claimed else "describes; nothing was claimed"
+    return name, ratio, difference, enough if found.decides else _DESCRIBES
 
 
 def _told(estimate: float | None, record: Interval | None, unit: str) -> str:

@@ -99,7 +99,7 @@ def _hard_fails(results: Results, arm: str) -> str:
     fails = results.hard_fails.get(arm)
     if fails is None:
         return f"{arm} {formatting.NOT_RECORDED}"
-    return f"{arm} {fails.count} in {fails.trials} trials"
+    return f"{arm} {fails.count} in {formatting.counted(fails.trials, 'trial')}"
 
 
 def _path(label: str, path: str) -> list[str]:

@@ -62,7 +62,7 @@ def _hard_fails(results: Results) -> Iterator[str]:
         if fails is None:
             yield f"Hard fails of the {arm}: not recorded, so nothing is known of them."
         elif fails.count == 0:
-            seen = f"none in {fails.trials} trials"
+            seen = f"none in {formatting.counted(fails.trials, 'trial')}"
             yield f"Hard fails of the {arm}: {seen}; that their rate is zero was not shown."
 
 
@@ -83,7 +83,7 @@ def _result_share(results: Results, arm: str) -> str:
     rows = [row for row in results.ladder if row.arm == arm]
     count, total = sum(row.result_completed for row in rows), sum(row.total for row in rows)
     if wording.is_pilot(results) or not total:
-        return f"{count} of {total} trials"
+        return f"{count} of {formatting.counted(total, 'trial')}"
     return formatting.percent(count / total)
 
 

@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 
 from analysis import reliability
-from analysis.arms import hard_fails, repeatability
+from analysis.arms import hard_fails, rates, repeatability
+from analysis.estimates import estimate
 from analysis.hardfails import effective_trials, summarise_hard_fails
 from study.errors import InputError
 from tests.support.tables import make_table
@@ -103,3 +104,22 @@ def test_the_declared_correlation_comes_from_the_gates():
     assert {record.icc for record in found.values()} == {0.1}
     assert found["baseline"].icc_bound == pytest.approx(1 - 0.05 ** (1.2 / 120))
     assert hard_fails(make_table(tasks=40))["candidate"].icc is None
+
+
+def test_rates_weigh_cases_equally_as_the_estimates_do():
+    """One case of each task loses half of its trials, and fails more often than the other."""
+
+    def script(planned):
+        if planned.case_id.endswith("c1") and planned.repetition > 2:
+            return {"outcome": "infrastructure", "completed": False}
+        fails = planned.case_id.endswith("c1") and planned.arm == "candidate"
+        return {"completed": not fails}
+
+    table = make_table(script, tasks=20, cases=2, repetitions=4)
+    (found,) = estimate(table)
+    told = rates(table)
+    # the mean of a case that always fails and one that always passes, not 4 of 6 trials
+    assert (told["candidate"].estimate, told["baseline"].estimate) == (0.5, 1.0)
+    for arm in ("baseline", "candidate"):
+        assert told[arm].estimate == getattr(found, arm).estimate
+        assert told[arm].interval == getattr(found, arm).interval

@@ -327,7 +327,7 @@ def varied(planned):
 def test_latency_without_a_record_is_not_recorded():
     found = latency_endpoint(latency=lambda p: None if p.trial == 3 else varied(p))
     assert (found.status, found.estimate, found.outcome) == ("not_recorded", None, "inconclusive")
-    assert found.diagnostics[0] == f"{REFUSED}1 trials have no recorded latency"
+    assert found.diagnostics[0] == f"{REFUSED}trials without a recorded latency: 1"
 
 
 def test_latency_without_any_pair_left():
@@ -354,7 +354,7 @@ def test_time_outs_stand_at_the_limit():
     found = latency_endpoint(trial=script, latency=varied)
     same = latency_endpoint(trial=script, latency=lambda p: 99.0 if p.trial == 3 else varied(p))
     assert found.estimate == same.estimate
-    told = "time-outs, entered at the limit of 5.00 s: 1 trials"
+    told = "time-outs, entered at the limit of 5.00 s: 1 trial"
     assert any(note.startswith(told) for note in found.diagnostics)
 
 
@@ -396,3 +396,32 @@ def test_secondary_claims_follow_in_declared_order():
     assert "stopped at latency_gmr" in first_open[2].diagnostics[0]
     reordered = estimate(make_table(tasks=40, endpoints=[PRIMARY, TIMEOUTS, LATENCY]))
     assert [e.outcome for e in reordered] == ["non_inferior", "non_inferior", "inconclusive"]
+
+
+@pytest.mark.parametrize("claim", ["non-inferior", "equivalent"])
+@pytest.mark.parametrize("name", ["completion", "latency_gmr", "latency_p50"])
+def test_a_margin_on_the_limit_itself_never_parts_the_p_value_from_the_decision(name, claim):
+    def script(planned):
+        lost = planned.arm == "candidate" and planned.task_id in first(4) and planned.repetition == 1
+        return {"completed": not lost}
+
+    def found_at(margin):
+        plain = {"name": name, "role": "secondary", "claim": claim, "margin": margin, "alpha": 0.025}
+        endpoints = [PRIMARY | {"margin": "40 pp"}, plain]
+        if name == "completion":
+            endpoints = [plain | {"role": "primary"}]
+        table = make_table(script, tasks=60, repetitions=3, latency=varied, endpoints=endpoints)
+        return estimate(table)[-1]
+
+    # the limit that meets the margin first, in the direction of benefit
+    limits = found_at("90 pp" if name == "completion" else "500 %").interval
+    edge = -limits.low if name == "completion" else limits.high
+    if claim == "equivalent":
+        edge = max(abs(limits.low), abs(limits.high))
+    for ulps in range(-4, 5):
+        near = edge * (1 + ulps * 2.3e-16)
+        at = f"{100 * near!r} pp" if name == "completion" else f"{100 * math.expm1(near)!r} %"
+        found = found_at(at)
+        met = found.outcome in ("non_inferior", "superior", "equivalent")
+        assert (found.p_value <= 0.025) == met
+        assert found.p_value == pytest.approx(0.025, rel=1e-9)

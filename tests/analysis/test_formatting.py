@@ -250,7 +250,7 @@ def test_an_interval_names_level_and_method(make_interval) -> None:
         ("not_recorded", 80, "not recorded"),
         ("ok", 80, "not recorded"),
         ("descriptive", 80, "not recorded"),
-        ("not_identified", 80, "not identified: too many trials ended at the time limit"),
+        ("not_identified", 80, "not identified: the trials that end at the time limit may reach it"),
     ],
 )
 def test_what_is_missing_is_words(make_interval, status: str, n_tasks: int | None, text: str) -> None:
@@ -374,6 +374,30 @@ def test_markdown_finds_nothing_to_interpret(text: str, escaped: str) -> None:
 def test_a_markdown_table_keeps_its_columns() -> None:
     table = formatting.markdown_table(["a", "b"], [["x|y", "1"], ["\\", "2\n3"]], right=[1])
     assert table.splitlines() == ["| a | b |", "| --- | ---: |", "| x\\|y | 1 |", "| \\\\ | 2 3 |"]
+
+
+@pytest.mark.parametrize(
+    "low, high, unit, told",
+    [
+        (1.2001, 1.2004, "s", "[+1.2001 s, +1.2004 s]"),
+        (1.2, 1.3, "s", "[+1.20 s, +1.30 s]"),
+        (0.1001, 0.1002, "proportion", "[+10.01 pp, +10.02 pp]"),
+        (0.0001, 0.00012, "log_ratio", "[+0.010 %, +0.012 %]"),
+        (1.2, 1.2, "s", "[+1.20 s, +1.20 s; the limits are equal]"),
+        (1.2, 1.2 + 1e-12, "s", "[+1.20 s, +1.20 s; the limits are equal as far as is shown]"),
+    ],
+)
+def test_two_limits_have_different_texts_or_it_says_that_they_are_equal(low, high, unit, told) -> None:
+    assert formatting.limits(low, high, unit) == told
+
+
+def test_rates_with_close_limits_are_told_apart_too() -> None:
+    assert formatting.limits(0.9301, 0.9304, "proportion", signed=False) == "[93.01 %, 93.04 %]"
+
+
+@pytest.mark.parametrize("number, told", [(0, "0 tasks"), (1, "1 task"), (2, "2 tasks")])
+def test_a_noun_agrees_with_its_number(number: int, told: str) -> None:
+    assert formatting.counted(number, "task") == told
 
 
 def test_it_imports_nothing_heavy() -> None:

@@ -8,6 +8,7 @@ from scipy import special
 from scipy.stats.mstats import hdquantiles
 
 from analysis.harrell_davis import harrell_davis, order_statistic, point, window
+from analysis.taskvalues import trial_groups
 from analysis.timing import FINE_UNIT, sort_times
 
 
@@ -27,14 +28,14 @@ def resampled(arm, q, weights, *, whole=False):
 def test_it_is_that_of_scipy(q, shape):
     data = sample(*shape)
     expected = float(hdquantiles(data.ravel(), [q])[0])
-    assert point(window(sort_times(list(data)), q)) == pytest.approx(expected, rel=1e-8)
+    assert point(window(sort_times(trial_groups(data, "times")), q)) == pytest.approx(expected, rel=1e-8)
 
 
 def test_a_resample_is_the_estimate_of_the_drawn_tasks():
     data, rng = sample(40, 3), np.random.default_rng(1)
     weights = rng.multinomial(40, [1 / 40] * 40, size=20)
     for q in (0.5, 0.9):
-        found = resampled(sort_times(list(data)), q, weights)
+        found = resampled(sort_times(trial_groups(data, "times")), q, weights)
         for n, row in enumerate(weights):
             drawn = np.repeat(data, row, axis=0).ravel()
             assert found[n] == pytest.approx(float(hdquantiles(drawn, [q])[0]), rel=1e-8)
@@ -42,7 +43,7 @@ def test_a_resample_is_the_estimate_of_the_drawn_tasks():
 
 @pytest.mark.parametrize("q", [0.1, 0.5, 0.9])
 def test_looking_at_a_window_of_times_changes_nothing(q):
-    arm = sort_times(list(sample(3000, 4)))
+    arm = sort_times(trial_groups(sample(3000, 4), "times"))
     found = window(arm, q)
     assert 0 < found.first < found.last < 11_999
     weights = np.random.default_rng(0).multinomial(3000, [1 / 3000] * 3000, size=50)
@@ -50,7 +51,7 @@ def test_looking_at_a_window_of_times_changes_nothing(q):
 
 
 def test_a_resample_beyond_the_window_is_given_its_edge():
-    arm = sort_times(list(sample(3000, 4)))
+    arm = sort_times(trial_groups(sample(3000, 4), "times"))
     weights = np.zeros((2, 3000), dtype=np.int64)
     weights[0, arm.task[0]] = weights[1, arm.task[-1]] = 3000
     found, prepared = resampled(arm, 0.5, weights), window(arm, 0.5)
@@ -60,13 +61,13 @@ def test_a_resample_beyond_the_window_is_given_its_edge():
 
 def test_unequal_repetitions_weigh_tasks_equally():
     many = [np.full(1, 1.0)] * 6 + [np.full(30, 9.0)] * 5
-    assert point(window(sort_times(many), 0.5)) < 2.5
+    assert point(window(sort_times(trial_groups(many, "times")), 0.5)) < 2.5
 
 
 def test_numbers_of_trials_without_a_common_multiple():
     rng = np.random.default_rng(3)
     tasks = [rng.lognormal(0, 1, n) for n in (7, 11, 13, 16, 9, 5, 3, 10, 1, 2)]
-    arm = sort_times(tasks)
+    arm = sort_times(trial_groups(tasks, "times"))
     assert arm.unit == FINE_UNIT
     assert np.array_equal(np.bincount(arm.task, arm.steps), np.full(10, FINE_UNIT))
     total = np.cumsum(arm.steps) / (10 * FINE_UNIT)
@@ -78,7 +79,7 @@ def test_numbers_of_trials_without_a_common_multiple():
 
 def test_order_statistics_are_those_of_the_inverted_distribution_function():
     data = sample(21, 1)
-    arm = sort_times(list(data))
+    arm = sort_times(trial_groups(data, "times"))
     for q in (0.1, 0.5, 0.77, 0.95):
         expected = np.quantile(data.ravel(), q, method="inverted_cdf")
         assert order_statistic(arm, q) == expected

@@ -442,3 +442,15 @@ def test_p_of_strata_refuses_what_does_not_decide():
         paired.stratified_p_value(THREE, (0.2, 0.3, 0.5), claim="better")
     with pytest.raises(InputError, match="margin"):
         paired.stratified_p_value(THREE, (0.2, 0.3, 0.5), claim="equivalent")
+
+
+@pytest.mark.parametrize("level", [1e-300, 1e-17, np.float64(1e-13)])
+def test_a_level_that_no_number_can_hold_is_refused(level):
+    with pytest.raises(InputError, match="level") as caught:
+        paired.interval([[1]] * 20, [[1]] * 19 + [[0]], level=level)
+    assert "1e-12" in str(caught.value)
+
+
+def test_the_smallest_level_is_a_narrow_interval_around_the_estimate():
+    found = paired.interval([[1]] * 20, [[1]] * 19 + [[0]], level=1e-12)
+    assert -0.06 < found.low <= -0.05 <= found.high < -0.04

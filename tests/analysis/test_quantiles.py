@@ -13,6 +13,7 @@ from analysis import quantiles
 from analysis.contrasts import expanded_interval, latency_summaries, quantile_contrast
 from analysis.harrell_davis import window
 from analysis.quantiles import draw_quantiles
+from analysis.taskvalues import trial_groups
 from analysis.timing import sort_times
 from analysis.window_draws import _kinds, window_draws
 from study.errors import InputError
@@ -30,7 +31,9 @@ def test_draws_have_the_exact_law_of_resampled_tasks():
         float(hdquantiles(data[list(drawn)].ravel(), [0.5])[0])
         for drawn in itertools.product(range(4), repeat=4)
     ]
-    drawn = window_draws([window(sort_times(list(data)), 0.5)], 40_000, np.random.default_rng(2))[0]
+    drawn = window_draws(
+        [window(sort_times(trial_groups(data, "times")), 0.5)], 40_000, np.random.default_rng(2)
+    )[0]
     assert drawn.mean() == pytest.approx(np.mean(exact), abs=5 * np.std(exact) / 200)
     for p in (0.1, 0.5, 0.9):
         share = np.mean(np.array(exact) <= np.quantile(exact, p) + 1e-9)
@@ -48,7 +51,7 @@ def test_both_arms_share_the_resamples():
 
 
 def test_tasks_outside_of_all_windows_are_drawn_by_kind_with_the_same_law():
-    arms = [sort_times(list(arm)) for arm in times(2000, 2)]
+    arms = [sort_times(trial_groups(arm, "times")) for arm in times(2000, 2)]
     windows = [window(arm, 0.95) for arm in arms]
     _, befores, sizes = _kinds(windows)
     assert sizes.sum() > 900

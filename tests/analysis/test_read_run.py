@@ -42,7 +42,11 @@ def test_a_report_seals_the_run_and_verifies(run):
     assert stored["verdict"]["outcome"] == "inferior"
     table = analysis.read_run(folder)
     fresh = summarise(table, deviations=stored["deviations"], notes=stored["notes"])
-    assert {line.split(":")[0].split(".")[0] for line in verify_results(stored, fresh)} <= {"design"}
+    assert {line.split(":")[0].split(".")[0] for line in verify_results(stored, fresh)} <= {
+        "design",
+        "toolkit",
+    }
+    assert stored["toolkit"] == json.loads((folder / "environment.json").read_text())["toolkit"]
     assert study.command("verify", str(folder)).returncode == 0
 
 

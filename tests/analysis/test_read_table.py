@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -14,6 +15,7 @@ from analysis import paired
 from analysis.claims import p_text
 from analysis.comparison import compare
 from analysis.latency import gmr
+from analysis.reliability import variance_components
 from analysis.report.comparison import render_comparison
 from analysis.tidy import read_table
 from study.errors import InputError, ProtocolError, StudyError
@@ -323,6 +325,11 @@ def test_latency_is_the_geometric_mean_ratio_of_runs():
     assert "Harrell-Davis" in told
     assert "ended at the time limit" not in told
     assert "which trials ended at a time limit is not known" in told
+    # no limit is known, and nothing was claimed
+    assert "up to the limit" not in told
+    assert re.search(r"^mean +baseline +[0-9.]+ s ", told, re.MULTILINE)
+    assert "where claimed" not in told
+    assert "nothing was claimed" in " ".join(told.split())
     assert completion.outcome == "inconclusive"
 
 
@@ -625,3 +632,69 @@ def test_a_thousand_tasks_by_a_hundred(tmp_path):
     assert found.estimate == pytest.approx(passed[:, 1].mean() - passed[:, 0].mean(), abs=1e-12)
     assert (found.n_tasks, found.n_pairs, found.baseline.n_trials) == (1000, 50_000, 50_000)
     assert found.interval.low < found.estimate < found.interval.high
+
+
+# --- repetitions, and what a table does not carry ----------------------------------------------------
+
+
+def repeated(tasks=30, repetitions=4, seed=5):
+    rng = np.random.default_rng(seed)
+    passed = (rng.random((tasks, 2, repetitions)) < rng.beta(3, 1, (tasks, 1, 1))).astype(int)
+    data = [
+        (f"t{t:02d}", arm, n, int(passed[t, a, n]))
+        for t in range(tasks)
+        for a, arm in enumerate(("old", "new"))
+        for n in range(repetitions)
+    ]
+    return data, passed
+
+
+def test_repetitions_of_a_table_are_told_as_those_of_a_run():
+    data, passed = repeated()
+    results = compare(read(data))
+    for n, arm in enumerate(("baseline", "candidate")):
+        found, expected = results.reliability[arm], variance_components(passed[:, n])
+        assert (found.within, found.between, found.icc) == (expected.within, expected.between, expected.icc)
+        assert (found.outcome, found.repetitions) == ("completion", 4)
+        assert [entry.k for entry in found.pass_hat_k] == [1, 2, 3, 4]
+        assert found.pass_hat_k[3].estimate == pytest.approx(passed[:, n].all(axis=1).mean(), abs=1e-12)
+    told = render_comparison(results)
+    assert "Reliability of repetitions" in told
+    assert "Variance of 'completion'" in told
+
+
+def test_many_tasks_have_pass_hat_k_for_one_and_for_all_repetitions(monkeypatch):
+    monkeypatch.setattr("analysis.arms.MANY_TASKS", 30)
+    found = compare(read(repeated()[0])).reliability["candidate"]
+    assert [entry.k for entry in found.pass_hat_k] == [1, 4]
+
+
+def test_partial_credit_has_no_reliability_block():
+    data = [(*row[:3], row[3] / 2) for row in repeated()[0]]
+    results = compare(read(data, scores=True))
+    assert results.reliability == {}
+    assert "Reliability" not in render_comparison(results)
+
+
+@pytest.mark.parametrize(
+    ("ask", "what"),
+    [
+        (analysis.hard_fails, "hard fails"),
+        (lambda table: analysis.rates(table, "pass"), "pass"),
+        (lambda table: analysis.rates(table, "timeouts"), "timeouts"),
+        (lambda table: analysis.rates(table, "result_completion"), "result_completion"),
+    ],
+)
+def test_what_a_table_does_not_carry_is_refused_in_words(ask, what):
+    with pytest.raises(InputError, match=f"a table from elsewhere carries no {what}") as caught:
+        ask(read(PLAIN))
+    assert "read_run" in str(caught.value)
+
+
+@pytest.mark.parametrize("tasks", [1, 6])
+def test_one_of_anything_is_not_told_as_many(tasks):
+    data = [(f"t{n}", arm, 1, 1) for n in range(tasks) for arm in ("old", "new")]
+    lost = [("gone", "old", 1, 1)]
+    for table in (read(data, margin="10 pp"), read(data + lost, margin="10 pp")):
+        told = render_comparison(compare(table))
+        assert not re.search(r"\b(?<!= )1 (tasks|trials|pairs|cases|rows|families)\b", told), told

@@ -10,7 +10,9 @@ from scipy import stats
 
 from analysis.contrasts import quantile_ratio_interval
 from analysis.estimates import REFUSED, estimate
+from analysis.quantiles import draw_quantiles
 from analysis.study_latency import PROBABILITIES, study_latency
+from analysis.summary import summarise
 from tests.support.tables import PRIMARY, make_table
 
 FEW = {"resamples": 1000, "seed": 1}
@@ -112,7 +114,8 @@ def test_a_quantile_at_the_limit_is_told_and_not_decided():
         None,
         None,
     )
-    assert any("not identified: it is >= 5.00 s" in note for note in found.diagnostics)
+    told = "ended at the time limit, and the quantile of these trials is the limit: it is >= 5.00 s"
+    assert any("not identified: " in note and told in note for note in found.diagnostics)
     quantile = study_latency(table).arms["candidate"].quantiles[1]
     assert (quantile.value_s, quantile.at_cap, quantile.interval) == (5.0, True, None)
 
@@ -163,7 +166,7 @@ def test_latency_that_is_not_recorded(name):
     margin = "0.2 s" if name.endswith("mean") else "30 %"
     _, found = one(name, margin=margin, latency=lambda p: None if p.trial == 3 else 1.0)
     assert (found.status, found.estimate) == ("not_recorded", None)
-    assert f"{REFUSED}1 trials have no recorded latency" in found.diagnostics
+    assert f"{REFUSED}trials without a recorded latency: 1" in found.diagnostics
 
 
 def test_equal_latencies_and_zero_have_no_ratio():
@@ -172,3 +175,40 @@ def test_equal_latencies_and_zero_have_no_ratio():
     _, zero = one("latency_p50", latency=lambda p: 0.0)
     assert (zero.estimate, zero.outcome) == (None, "inconclusive")
     assert any("0 s has no ratio" in note for note in zero.diagnostics)
+
+
+def test_all_quantiles_of_a_study_come_from_one_set_of_resamples(monkeypatch):
+    names = ("latency_p50", "latency_p90", "latency_p95")
+    table = make_table(
+        tasks=30,
+        repetitions=5,
+        latency=varied(),
+        endpoints=[PRIMARY | {"margin": "20 pp"}, *map(endpoint, names)],
+    )
+    separate = [estimate(table)[1 + n] for n in range(3)]
+    calls = []
+
+    def counted(*arguments, **options):
+        calls.append(arguments)
+        return draw_quantiles(*arguments, **options)
+
+    monkeypatch.setattr("analysis.study_latency.draw_quantiles", counted)
+    results = summarise(table, deviations=(), notes=())
+    assert len(calls) == 1
+    for found, alone in zip(results.endpoints[1:], separate, strict=True):
+        assert (found.estimate, found.interval) == (alone.estimate, alone.interval)
+    (again,) = [found for found in results.latency_contrasts if found.probability == 0.9]
+    assert again.log_ratio_interval.low == results.endpoints[2].interval.low
+
+
+def test_time_outs_that_may_reach_a_quantile_are_counted_in_its_refusal():
+    def script(planned):
+        late = planned.task_id == "t001" and planned.arm == "candidate" and planned.repetition == 1
+        return {"outcome": "timeout", "completed": False} if late else None
+
+    _, found = one("latency_p95", trial=script)
+    told = (
+        "1 of 150 trials of the candidate ended at the time limit, and their share may, "
+        "by its upper 95 % bound, be the 5 % beyond it"
+    )
+    assert any(told in note for note in found.diagnostics)

@@ -10,6 +10,7 @@ import pytest
 
 import analysis
 from analysis.arms import hard_fails, latency_quantiles, rates
+from analysis.report import render_report
 from analysis.summary import results_to_json, summarise, verify_results
 from study.digest import canonical
 from study.errors import InputError
@@ -165,6 +166,62 @@ def test_verification_tells_every_difference_by_its_path():
     assert [line.split(":")[0] for line in verify_results(without, found)] == ["latency", "more"]
 
 
+def sealed(version, **changes):
+    """Return results as an earlier version may have sealed them, and the same derived again."""
+    found = summary(toolkit=version)
+    stored = json.loads(canonical(results_to_json(found)))
+    return {key: value for key, value in (stored | changes).items() if value is not None}, found
+
+
+def test_results_of_an_earlier_version_may_lack_what_a_later_one_tells():
+    stored, found = sealed("0.0.9", reliability=None, shift=None)
+    del stored["endpoints"][0]["p_value"], stored["design"]["families"]
+    assert verify_results(stored, found, version="0.2.0") == []
+    # a run of the same version holds all keys
+    assert [line.split(":")[0] for line in verify_results(stored, found, version="0.0.9")] == [
+        "design.families",
+        "endpoints[0].p_value",
+        "reliability",
+        "shift",
+    ]
+
+
+def test_results_older_than_the_version_key_may_lack_only_what_was_added_since():
+    stored, found = sealed("0.1.0", toolkit=None, reliability=None)
+    assert verify_results(stored, found, version="0.1.0") == []
+    del stored["notes"], stored["endpoints"][0]["interval"]
+    assert [line.split(":")[0] for line in verify_results(stored, found)] == [
+        "endpoints[0].interval",
+        "notes",
+    ]
+
+
+@pytest.mark.parametrize("recorded", [None, "0.0.9"])
+def test_whatever_an_earlier_version_stored_must_be_derived_again(recorded):
+    stored, found = sealed("0.0.9", toolkit=recorded)
+    for path, value in [
+        (("endpoints", 0, "interval", "low"), lambda x: x * (1 + 1e-8)),
+        (("endpoints", 0, "outcome"), lambda x: "superior"),
+        (("verdict", "outcome"), lambda x: "superior"),
+        (("endpoints", 0, "interval", "method"), lambda x: "other"),
+        (("diagnostics", 0, "status"), lambda x: "unheard"),
+        (("diagnostics",), lambda x: x[:-1]),
+        (("design", "cases"), lambda x: x + 1),
+    ]:
+        lines = verify_results(changed(stored, *path, value=value), found, version="0.2.0")
+        assert [line.startswith(str(path[0])) for line in lines] == [True]
+    assert len(verify_results(stored | {"gone": 1}, found, version="0.2.0")) == 1
+    reworded = changed(stored, "verdict", "sentence", value=lambda x: x + ".")
+    assert verify_results(reworded, found, version="0.2.0") == []
+    assert len(verify_results(changed(stored, "verdict", "sentence", value=lambda x: 1), found)) == 1
+
+
+def test_the_recorded_version_is_that_of_the_environment_record():
+    stored, found = sealed("0.1.0")
+    lines = verify_results(stored | {"toolkit": "0.0.9"}, found, version="0.1.0")
+    assert lines == ["toolkit: '0.0.9' -> '0.1.0'"]
+
+
 def test_a_void_run_still_has_its_numbers():
     found = summary(void_reasons=["the journal was changed"])
     assert found.verdict.outcome == "void"
@@ -202,3 +259,16 @@ def test_public_names_are_lazy_and_real():
     assert set(analysis.__all__) <= set(dir(analysis))
     with pytest.raises(AttributeError, match="nothing"):
         analysis.nothing  # noqa: B018
+
+
+def test_families_are_told_once_beside_each_endpoint():
+    def script(planned):
+        return {"template_family": f"f{int(planned.task_id[1:]) // 2}"}
+
+    results = summary(make(script, split_pairs=()))
+    text = render_report(results, "md")
+    lines = [line for line in text.splitlines() if "template families" in line and line.startswith("- ")]
+    told = "n tasks = 60 from 30 template families: tasks that share a template are taken as independent"
+    assert [line for line in lines if "n tasks" in line] == [
+        f"- {name}: {told}" for name in ("completion", "latency_gmr", "timeouts")
+    ]

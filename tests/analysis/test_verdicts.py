@@ -176,7 +176,7 @@ def test_refusals_end_inconclusive_with_their_reason(tasks):
     found = verdict(tasks=tasks)
     assert found.outcome == "inconclusive"
     assert any(reason.startswith("verdict refused: ") for reason in found.reasons)
-    assert f"{tasks} tasks" in found.sentence
+    assert f"{tasks} {'task' if tasks == 1 else 'tasks'};" in found.sentence
 
 
 def test_a_pilot_compares_nothing():

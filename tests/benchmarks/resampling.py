@@ -1,7 +1,9 @@
 """The percentile interval of a mean difference against other ways to compute it: ``make bench``.
 
 CPU seconds in one process, measured in turn; nothing is asserted. The naive loop and the public packages
-are timed on fewer resamples and told for 10,000. ``arch`` is used where it is installed.
+are timed on fewer resamples and told for 10,000. ``arch``, ``evalci`` and ``evalsig`` are used where they
+are installed; nothing installs them. Every package is given the task means, as ours computes them first,
+and the public call of it that does least beside the interval.
 """
 
 from __future__ import annotations
@@ -60,6 +62,26 @@ def by_arch(baseline: Scores, candidate: Scores) -> None:
     bootstrap.conf_int(lambda x: np.array([x.mean()]), reps=FEW, method="percentile")
 
 
+def by_evalci(baseline: Scores, candidate: Scores) -> None:
+    """Bootstrap the task means with evalci; of its tests, McNemar's is the one that draws nothing."""
+    means = candidate.mean(axis=1), baseline.mean(axis=1)
+    import_module("evalci").compare(*means, method="mcnemar", n_resamples=FEW, random_state=1)
+
+
+def by_evalsig(baseline: Scores, candidate: Scores) -> None:
+    """Bootstrap the task means with evalsig, whose test reads the draws of the interval."""
+    means = baseline.mean(axis=1), candidate.mean(axis=1)
+    import_module("evalsig.inference").paired_bootstrap_ci(*means, n_resamples=FEW, rng=1)
+
+
+INSTALLED_OR_NOT = {
+    "arch": ("arch.bootstrap", by_arch),
+    "evalci": ("evalci", by_evalci),
+    "evalsig": ("evalsig.inference", by_evalsig),
+}
+"""Public packages that nothing here depends on: name -> the module to import, and what to time."""
+
+
 def cpu(action: Callable[[Scores, Scores], None], data: tuple[Scores, Scores], scale: float) -> float:
     """Return the median CPU seconds of an action, told for all resamples."""
     action(*data)
@@ -74,15 +96,16 @@ def cpu(action: Callable[[Scores, Scores], None], data: tuple[Scores, Scores], s
 def main() -> None:
     """Measure and print."""
     others: dict[str, Callable[[Scores, Scores], None]] = {"naive loop": naive, "scipy": by_scipy}
-    try:
-        import_module("arch.bootstrap")
-        others["arch"] = by_arch
-    except ImportError:
-        print("arch is not installed here and is left out")
+    for name, (module, action) in INSTALLED_OR_NOT.items():
+        try:
+            import_module(module)
+            others[name] = action
+        except ImportError:
+            print(f"{name} is not installed here and is left out")
     for n_tasks in (1_000, 10_000):
         data = trials(n_tasks, 10)
         own = cpu(ours, data, 1.0)
-        told = [f"{name} {cpu(action, data, RESAMPLES / FEW) / own:.0f} x" for name, action in others.items()]
+        told = [f"{name} {cpu(action, data, RESAMPLES / FEW) / own:.1f} x" for name, action in others.items()]
         print(
             f"percentile interval, {n_tasks} x 10, {RESAMPLES} resamples: {own * 1e3:.0f} ms; "
             + ", ".join(told)
