@@ -16,7 +16,7 @@ from analysis.taskvalues import Ragged
 from study.convert import convert
 from study.digest import JSON, digest, is_object
 from study.errors import InputError, IntegrityError, RunError
-from study.journal import Attempt, read_journal
+from study.journal import AttemptSummary, read_progress
 from study.lock import lock_digest
 from study.product import FrozenRun, final_attempts, read_frozen, read_product
 from study.protocol import Protocol
@@ -24,7 +24,7 @@ from study.records import ARMS, HARD_FAIL_CODES, OUTCOMES, Arm, Outcome, Record
 from study.runs import check_manifest, find_run
 from study.schedule import Assignment, schedule_digest
 from study.templates import masker
-from study.usage import FIELDS
+from study.usage import FIELDS, summed
 
 ROW_SCHEMA: dict[str, Any] = {
     "trial": pl.Int64,
@@ -180,7 +180,7 @@ def read_run(folder: str | Path) -> RunTable:
         )
     frozen = read_frozen(place)
     check_inputs(frozen, str(place.inputs))
-    state = read_journal(place.journal, frozen.lock_digest)
+    state = read_progress(place.journal, frozen.lock_digest)
     finals = final_attempts(frozen, state, str(place.journal))
     if len(finals) < len(frozen.schedule) and state.stop is None:
         raise RunError(
@@ -197,7 +197,7 @@ def read_run(folder: str | Path) -> RunTable:
         protocol=frozen.protocol,
         lock=frozen.lock,
         latencies={trial: attempt.latency_s for trial, attempt in finals.items()},
-        usage={trial: attempt.usage for trial, attempt in finals.items()},
+        usage=_usage(state.attempts),
         split_pairs=state.split_pairs,
         templates=_templates(frozen),
         where=str(place.product),
@@ -211,7 +211,16 @@ def _templates(frozen: FrozenRun) -> dict[str, tuple[str, ...]]:
     return {task: tuple(mask(case) for case in cases) for task, cases in frozen.selection.tasks.items()}
 
 
-def _compare_outcomes(rows: Sequence[JSON], finals: Mapping[int, Attempt], where: str) -> None:
+def _usage(attempts: Sequence[AttemptSummary]) -> dict[int, dict[str, Any] | None]:
+    """Return what each trial used: over its final attempt and those that were repeated as declared."""
+    ledgers: dict[int, list[dict[str, Any] | None]] = {}
+    for attempt in attempts:
+        if attempt.final or attempt.retried:
+            ledgers.setdefault(attempt.trial, []).append(attempt.usage)
+    return {trial: summed(told) for trial, told in ledgers.items()}
+
+
+def _compare_outcomes(rows: Sequence[JSON], finals: Mapping[int, AttemptSummary], where: str) -> None:
     """Raise when a row tells another outcome than the journal; malformed rows are left to the reader."""
     for row in rows:
         trial = row.get("trial") if is_object(row) else None

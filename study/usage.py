@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from study.records import Record
@@ -58,6 +59,16 @@ class UsageLedger:
             return None
         fields = {f: {"known_subtotal": self._known[f], "missing_calls": self._missing[f]} for f in FIELDS}
         return {"calls": self.calls, **fields}
+
+
+def summed(ledgers: Iterable[dict[str, Any] | None]) -> dict[str, Any] | None:
+    """Return the sum of ledgers in the form of :meth:`UsageLedger.to_json`; None without a model call."""
+    told = [ledger for ledger in ledgers if ledger is not None]
+    if not told:
+        return None
+    parts = ("known_subtotal", "missing_calls")
+    fields = {field: {part: sum(one[field][part] for one in told) for part in parts} for field in FIELDS}
+    return {"calls": sum(ledger["calls"] for ledger in told), **fields}
 
 
 def total(known_subtotal: int, missing_calls: int) -> UsageTotal:

@@ -35,7 +35,7 @@ def compute(folder: RunFolder) -> Results:
         deviations=deviations,
         notes=_notes(environment, deviations) + _repeated(folder),
         provenance=provenance,
-        toolkit=environment["toolkit"],
+        toolkit=environment.toolkit,
     )
 
 

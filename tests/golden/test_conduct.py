@@ -135,6 +135,9 @@ def test_declared_retries_stay_on_record_and_give_one_final_row(mini, executor):
     assert all(row["completed"] for row in rows)
     report = (run_folder(study) / "report.md").read_text()
     assert "44 attempts were repeated as declared (baseline 0, candidate 44)" in report
+    usage = json.loads((run_folder(study) / "results.json").read_text())["usage"]
+    known = {"known_subtotal": 44, "missing_calls": 0, "total": 44}
+    assert usage["candidate"]["fields"] == {"input": known, "output": known}
     assert study.command("verify", str(run_folder(study))).returncode == 0
 
 
