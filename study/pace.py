@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from time import monotonic
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from study.protocol import Limits
+from study.sections import Limits
 from study.usage import FIELDS
 
 Reason = Literal["max_wall_s", "max_tokens", "max_calls"]
+
+
+class Use(NamedTuple):
+    """A declared budget, its limit, and what was used of it: seconds, tokens or calls."""
+
+    name: Reason
+    limit: float
+    amount: float
 
 
 class Rate:
@@ -21,11 +29,6 @@ class Rate:
     def __init__(self, trials_per_minute: float | None) -> None:
         self._interval_s = 60.0 / trials_per_minute if trials_per_minute else 0.0
         self._next_s = monotonic()
-
-    @property
-    def limited(self) -> bool:
-        """Whether there is a rate at all."""
-        return self._interval_s > 0
 
     @property
     def wait_s(self) -> float:
@@ -78,17 +81,33 @@ class Budget:
         """Seconds since this session began."""
         return monotonic() - self._began
 
-    def exhausted(self) -> tuple[Reason, float, float] | None:
-        """Return the first budget that is used up: its name, its limit, what was used."""
+    def used(self) -> list[Use]:
+        """Return what was used of each declared budget so far."""
         limits = self._limits
-        if not self._limited:
-            return None
-        used: list[tuple[Reason, float | None, float]] = [
+        amounts: list[tuple[Reason, float | None, float]] = [
             ("max_wall_s", limits.max_wall_s, self._before_s + self.session_s),
             ("max_tokens", limits.max_tokens, self._tokens),
             ("max_calls", limits.max_calls, self._calls),
         ]
-        return next(
-            ((name, limit, amount) for name, limit, amount in used if limit is not None and amount >= limit),
-            None,
-        )
+        return [Use(name, limit, amount) for name, limit, amount in amounts if limit is not None]
+
+    def exhausted(self) -> Use | None:
+        """Return the first declared budget that is used up."""
+        if not self._limited:
+            return None
+        return next((use for use in self.used() if use.amount >= use.limit), None)
+
+
+def wall_s(times: Iterable[tuple[int, float | None]]) -> float:
+    """Return how long the sessions of a run took, by their own clocks.
+
+    Parameters
+    ----------
+    times : iterable of (session, elapsed_s)
+        Of its attempts; None where the clock was not recorded.
+    """
+    longest: dict[int, float] = {}
+    for session, elapsed_s in times:
+        if elapsed_s is not None:
+            longest[session] = max(longest.get(session, 0.0), elapsed_s)
+    return sum(longest.values())

@@ -21,7 +21,7 @@ from study.executors.settling import TIMED_OUT
 from study.executors.trials import produced_bytes
 from study.journal import Attempt, Header, Journal, Progress, Session, Stop, first_link, read_progress
 from study.opening import budget_text, choose_folder, create, note_end, note_start, read_unfinished
-from study.pace import Budget, Rate
+from study.pace import Budget, Rate, wall_s
 from study.plan import Plan
 from study.product import final_attempts, read_frozen
 from study.runs import RunFolder
@@ -155,7 +155,7 @@ class _Walk:
         self.rate = Rate(limits.trials_per_minute)
         self.budget = Budget(
             limits,
-            wall_s=_wall_s(state),
+            wall_s=wall_s((a.session, a.elapsed_s) for a in state.attempts) if state else 0.0,
             usages=[attempt.usage for attempt in state.attempts] if state else (),
         )
         self.interrupts = Interrupts(limits.grace_s)
@@ -273,7 +273,7 @@ class _Walk:
         jobs = self._jobs()
         job = next(jobs, None)
         said = halted = False
-        ready_at = time.monotonic()
+        waiting_since: float | None = None
         while job is not None or self.running:
             if self.interrupts.asked and not said:
                 said = True
@@ -284,10 +284,16 @@ class _Walk:
             if self.interrupts.over and not halted:
                 halted = True
                 stage.halt()
-            if job is not None and len(self.running) < stage.at_once and not self.rate.wait_s:
-                waited_s = time.monotonic() - ready_at if self.rate.limited else 0.0
-                self._hand_out(stage, job._replace(waited_s=waited_s))
-                job, ready_at = next(jobs, None), time.monotonic()
+            free = job is not None and len(self.running) < stage.at_once
+            if free and self.rate.wait_s:
+                waiting_since = waiting_since or time.monotonic()
+                self._listen()
+            elif free and job is not None:
+                if waiting_since is not None:
+                    job = job._replace(waited_s=time.monotonic() - waiting_since)
+                    waiting_since = None
+                self._hand_out(stage, job)
+                job = next(jobs, None)
             elif job is not None or self.running:
                 self._listen()
         self._drain()
@@ -342,8 +348,7 @@ class _Walk:
         if self.stop is None:
             exhausted = self.budget.exhausted()
             if exhausted is not None and self.left:
-                reason, limit, used = exhausted
-                self.stop = Stop(reason=reason, limit=limit, used=used)
+                self.stop = Stop(reason=exhausted.name, limit=exhausted.limit, used=exhausted.amount)
         return self.stop is not None
 
     def _jobs(self) -> Iterator[PairJob]:
@@ -377,7 +382,7 @@ class _Walk:
 
     def _attempt(self, assignment: Assignment, done: Done) -> Attempt:
         execution = done.execution
-        return Attempt(
+        attempt = Attempt(
             trial=assignment.trial,
             pair=assignment.pair,
             arm=assignment.arm,  # pyright: ignore[reportArgumentType]  (one of ARMS by construction)
@@ -392,10 +397,10 @@ class _Walk:
             started_at_s=execution.started_at_s,
             latency_s=execution.latency_s,
             retried=done.retried,
-            **({"waited_s": done.waited_s} if done.waited_s else {}),
             elapsed_s=self.budget.session_s,
             worker=done.worker,
         )
+        return msgspec.structs.replace(attempt, waited_s=done.waited_s) if done.waited_s else attempt
 
     def _stuck(self, elapsed_s: float) -> None:
         """Record the trial of a driver that swallows its time limit, and end the process."""
@@ -438,15 +443,6 @@ class _Tried:
     def before(self, trial: int) -> tuple[int, int]:
         """Return the number of a trial's next attempt, and how many earlier ones were retried."""
         return self._attempts.get(trial, 0) + 1, self._retried.get(trial, 0)
-
-
-def _wall_s(state: Progress | None) -> float:
-    """Return how long the earlier sessions of a run took, by their own clocks."""
-    longest: dict[int, float] = {}
-    for attempt in state.attempts if state else ():
-        if attempt.elapsed_s is not None:
-            longest[attempt.session] = max(longest.get(attempt.session, 0.0), attempt.elapsed_s)
-    return sum(longest.values())
 
 
 def _stopping_text(pairs: int, grace_s: float) -> str:

@@ -9,14 +9,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 from study.bundled import PREFIX, data_root, runs_root
+from study.convert import convert
 from study.digest import JSON, is_object, read_bytes, read_json_file
 from study.environment import Environment, read_environment
 from study.errors import InputError, IntegrityError, RunError
 from study.journal import AttemptSummary, Progress, Session, read_progress
 from study.lock import lock_digest, read_lock
+from study.pace import Budget, wall_s
 from study.protocol import parse_ceiling
 from study.records import OUTCOMES, Record
 from study.runs import RunFolder
+from study.sections import Limits
 
 State = Literal["running", "interrupted", "not graded", "not reported", "sealed"]
 
@@ -59,6 +62,8 @@ class Status(Record):
     sessions : tuple of SessionUse
     torn_bytes : int
         Of a last record that is not whole: a write in progress, or what a crash left.
+    budgets : tuple of (name, limit, amount)
+        What was used of each declared budget.
     stopped : str or None
         The declared budget that ended the run.
     trouble : tuple of str
@@ -84,6 +89,7 @@ class Status(Record):
     deviations: int
     sessions: tuple[SessionUse, ...]
     torn_bytes: int
+    budgets: tuple[tuple[str, float, float], ...]
     stopped: str | None
     trouble: tuple[str, ...]
 
@@ -127,6 +133,14 @@ def study_runs(path: Path) -> list[Path]:
     return sorted(lock.parent for lock in path.glob("*/lock.json")) if path.is_dir() else []
 
 
+def _budgets(limits: JSON, attempts: Sequence[AttemptSummary]) -> tuple[tuple[str, float, float], ...]:
+    """Return what the sessions so far used of each declared budget."""
+    declared = convert(limits, Limits, "lock.json: protocol.limits", IntegrityError)
+    took_s = wall_s((attempt.session, attempt.elapsed_s) for attempt in attempts)
+    budget = Budget(declared, wall_s=took_s, usages=[attempt.usage for attempt in attempts])
+    return tuple((use.name, use.limit, use.amount) for use in budget.used())
+
+
 def _status(folder: RunFolder) -> Status:
     lock = read_lock(folder.lock)
     running = _held(folder.journal)
@@ -159,6 +173,7 @@ def _status(folder: RunFolder) -> Status:
         else 0,
         sessions=_sessions(progress.sessions if progress else (), finals),
         torn_bytes=torn,
+        budgets=_budgets(lock["protocol"]["limits"], attempts),
         stopped=f"{stop.reason} = {stop.limit:g}: {stop.used:g} used" if stop else None,
         trouble=tuple(_trouble(lock, finals)),
     )

@@ -74,12 +74,20 @@ def _show(status: Status) -> None:
         ["pairs", f"{status.used_pairs:,} of {status.planned_pairs:,}; {status.split_pairs:,} split"],
         ["attempts", f"{attempts} (both arms together)" if attempts else "none yet"],
         ["run again", f"{status.interrupted:,} interrupted, {status.retried:,} retried"],
+        *[["budget", _budget(*budget)] for budget in status.budgets],
         ["deviations", f"{status.deviations:,}"],
         *_session_rows(status),
         ["state", _state(status)],
         ["trouble", _trouble(status)],
     ]
     click.echo(text_table(["what", "plan and use"], rows))
+
+
+def _budget(name: str, limit: float, amount: float) -> str:
+    from analysis.formatting import percent
+
+    told = f"{amount:,.1f}" if name == "max_wall_s" else f"{amount:,.0f}"
+    return f"{name}: {told} of {limit:,.15g} used ({percent(amount / limit, 0)})"
 
 
 def _percent(status: Status) -> str:

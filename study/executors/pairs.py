@@ -147,7 +147,8 @@ class Place:
 
     def run(self, job: PairJob) -> None:
         """Execute the trials of a pair."""
-        self.prepare()
+        if not self.warm or self.conduct.cool_down_s:
+            self.prepare()
         waited_s = job.waited_s
         for trial in job.trials:
             if self.stopping() or not self._run_trial(trial, waited_s):

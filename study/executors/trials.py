@@ -25,12 +25,13 @@ from study.usage import UsageLedger
 class PreparedCase:
     """A case with everything that its trials share: tools, binder, toolset."""
 
-    __slots__ = ("binder", "case", "registry", "tools", "toolset", "trace")
+    __slots__ = ("binder", "case", "registry", "snapshot", "tools", "toolset", "trace")
 
     def __init__(self, case: Case, registry: Registry, toolset: Toolset | None) -> None:
         self.case = case
         self.registry = registry
         self.toolset = toolset
+        self.snapshot = getattr(toolset, "evidence", None)
         self.tools = case.tools
         self.trace = case.trace or ()
         self.binder = Binder(registry, case.tools)
@@ -57,8 +58,7 @@ class PreparedCase:
     @property
     def evidence(self) -> Any:
         """The toolset's snapshot of evidence, None where it takes none."""
-        snapshot = getattr(self.toolset, "evidence", None)
-        return None if snapshot is None else snapshot()
+        return None if self.snapshot is None else self.snapshot()
 
 
 class Execution:

@@ -95,6 +95,8 @@ def test_a_budget_ends_the_run_for_good(mini, limit, per_trial, reason):
     assert "budget" in (run_folder(study) / "deviations.jsonl").read_text()
     assert study.command("verify", str(run_folder(study))).returncode == 0
     assert f"the declared {reason}" in (run_folder(study) / "report.md").read_text()
+    status = study.command("status", str(run_folder(study)))
+    assert f"{reason}: {per_trial * 20:,} of {per_trial * 20:,} used (100 %)" in status.stdout
 
 
 def test_a_wall_clock_budget_counts_all_sessions(mini):
