@@ -65,7 +65,7 @@ ERRORS = {
     "swallows_the_limit_of_dispatches": "may dispatch 10000 times",
     "returns_not_a_number": "not JSON",
     "returns_a_number": "returned int",
-    "returns_itself_within_itself": "Circular",
+    "returns_itself_within_itself": "cyclic",
     "returns_deep_nesting": "recursion",
     "returns_some_nesting": "nested more than 200 deep",
     "dispatches_deep_nesting": "recursion",
