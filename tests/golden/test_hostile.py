@@ -66,7 +66,7 @@ ERRORS = {
     "returns_not_a_number": "not JSON",
     "returns_a_number": "returned int",
     "returns_itself_within_itself": "cyclic",
-    "returns_deep_nesting": "recursion",
+    "returns_deep_nesting": "nested too deeply",
     "returns_some_nesting": "nested more than 200 deep",
     "dispatches_deep_nesting": "recursion",
     "dispatches_some_nesting_and_crashes": "SIGSEGV",
