@@ -353,17 +353,17 @@ class _Walk:
 
     def _jobs(self) -> Iterator[PairJob]:
         """Yield the pairs with their trials that have no final attempt yet, in scheduled order."""
-        seed, schedule = self.plan.protocol.design.seed, self.plan.schedule
+        seed, schedule, finals = self.plan.protocol.design.seed, self.plan.schedule, self.tried.finals
         for first in range(0, len(schedule), 2):
-            left = [a for a in schedule[first : first + 2] if a.trial not in self.tried.finals]
-            if not left:
-                continue
-            pair = left[0]
-            of_pair = trial_seed(seed, pair.case_id, pair.repetition)
-            trials = tuple(
-                TrialJob(a.trial, a.arm, a.case_id, of_pair, *self.tried.before(a.trial)) for a in left
-            )
-            yield PairJob(pair.pair, trials)
+            case_id, repetition = schedule[first].case_id, schedule[first].repetition
+            of_pair = trial_seed(seed, case_id, repetition)
+            trials = [
+                TrialJob(a.trial, a.arm, case_id, of_pair, *self.tried.before(a.trial))
+                for a in (schedule[first], schedule[first + 1])
+                if a.trial not in finals
+            ]
+            if trials:
+                yield PairJob(schedule[first].pair, tuple(trials))
 
     def _record(self, done: Done) -> None:
         execution, assignment = done.execution, self.plan.schedule[done.trial]
@@ -442,6 +442,8 @@ class _Tried:
 
     def before(self, trial: int) -> tuple[int, int]:
         """Return the number of a trial's next attempt, and how many earlier ones were retried."""
+        if not self._attempts:
+            return 1, 0
         return self._attempts.get(trial, 0) + 1, self._retried.get(trial, 0)
 
 

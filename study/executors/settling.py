@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -31,6 +32,8 @@ _OPTIONAL = (
     ("why", "why"),
     ("observed", "observed"),
 )
+_optional = attrgetter(*(name for name, _ in _OPTIONAL))
+_NONE_GIVEN = (None,) * len(_OPTIONAL)
 _ANSWERS = ("inferred_goal", "reject", "ambiguous_goals", "composed", "candidate_results")
 
 _type_name: Callable[[type], str] = type.__dict__["__name__"].__get__
@@ -138,10 +141,11 @@ def _encode_report(result: LoopResult) -> bytes:
         "proof": result.proof,
         "driver": result.driver,
     }
-    for name, key in _OPTIONAL:
-        value = getattr(result, name)
-        if value is not None:
-            report[key] = _plain_calls(value) if name == "candidate_results" else value
+    optional = _optional(result)
+    if optional != _NONE_GIVEN:
+        for (name, key), value in zip(_OPTIONAL, optional, strict=True):
+            if value is not None:
+                report[key] = _plain_calls(value) if name == "candidate_results" else value
     try:
         data = encode_json(report)
     except (TypeError, ValueError, RecursionError, UnicodeError) as error:
