@@ -33,7 +33,7 @@ def compute(folder: RunFolder) -> Results:
     return summarise(
         read_run(folder.path),
         deviations=deviations,
-        notes=_notes(environment, deviations) + _repeated(folder),
+        notes=_notes(environment, deviations) + _conduct(folder),
         provenance=provenance,
         toolkit=environment.toolkit,
     )
@@ -62,18 +62,29 @@ def _notes(environment: Environment, deviations: list[dict[str, JSON]]) -> list[
     return notes
 
 
-def _repeated(folder: RunFolder) -> list[str]:
-    """Say how many attempts were repeated because the protocol declares it."""
+def _conduct(folder: RunFolder) -> list[str]:
+    """Say where trials ran, how many attempts were repeated as declared, and what was waited."""
     from study.journal import read_progress
     from study.lock import lock_digest, read_lock
     from study.records import ARMS
 
     progress = read_progress(folder.journal, lock_digest(read_lock(folder.lock)))
+    places = dict.fromkeys((s.executor, s.workers) for s in progress.sessions if s.executor is not None)
+    notes = [
+        f"trials ran on the executor {executor}, {'all its' if workers is None else workers} worker(s)"
+        for executor, workers in places
+    ]
     arms = [attempt.arm for attempt in progress.attempts if attempt.retried]
-    if not arms:
-        return []
-    counts = ", ".join(f"{arm} {arms.count(arm)}" for arm in ARMS)
-    return [f"{len(arms)} attempts were repeated as declared ({counts}); latency is that of the last one"]
+    if arms:
+        counts = ", ".join(f"{arm} {arms.count(arm)}" for arm in ARMS)
+        notes.append(
+            f"{len(arms)} attempts were repeated as declared ({counts}); latency is that of the last one"
+        )
+    waited = {arm: sum(a.waited_s for a in progress.attempts if a.arm == arm) for arm in ARMS}
+    if any(waited.values()):
+        told = ", ".join(f"{arm} {seconds:.1f} s" for arm, seconds in waited.items())
+        notes.append(f"waiting (rate limits, pauses, ctx.sleep) is no part of latency: {told}")
+    return notes
 
 
 def exit_code(results: Results) -> int:

@@ -168,8 +168,14 @@ def test_a_rate_spaces_the_pairs_and_its_waiting_is_no_latency(mini):
 
 def test_waiting_of_a_driver_is_recorded_apart(mini):
     study = frozen(mini, candidate="waits", tasks=10, margin="40 pp")
-    done = study.command("run", study.protocol.name, "--no-report")
+    done = study.command("run", study.protocol.name)
     assert done.returncode == 0, done.stderr
+    report = (run_folder(study) / "report.md").read_text()
+    assert (
+        "waiting (rate limits, pauses, ctx.sleep) is no part of latency: baseline 0.0 s, candidate 1."
+        in report
+    )
+    assert "trials ran on the executor inprocess, 1 worker(s)" in report
     for attempt in attempts(study):
         if attempt["arm"] == "candidate":
             assert attempt["waited_s"] >= 0.05
