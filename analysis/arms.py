@@ -85,7 +85,9 @@ def hard_fails(table: RunTable) -> dict[str, HardFails]:
     refuse_unknown(table, "hard fails")
     counted: dict[str, HardFails] = {}
     for arm in ARMS:
-        part = table.frame.filter(pl.col("arm") == arm).sort("task_id", "trial")
+        # a trial that was never run has shown nothing
+        run = table.frame.filter((pl.col("arm") == arm) & (pl.col("outcome") != "cancelled"))
+        part = run.sort("task_id", "trial")
         codes = part.group_by("task_id", maintain_order=True).agg("hard_fails")["hard_fails"].to_list()
         counted[arm] = hardfails.summarise_hard_fails(codes, icc=table.protocol.gates.hard_fail_icc)
     return counted

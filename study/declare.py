@@ -65,12 +65,20 @@ class Declared(Record):
     warnings: tuple[Finding, ...]
 
 
+SCORES = ("completion", "pass", "result_completion", "pass_hat_k", "pass_at_k")
+"""Endpoints that a driver which does nothing cannot win."""
+
+
 def _advice(protocol: Protocol, path: Path) -> list[Finding]:
     """Return warnings about a plan that is allowed and that its author may not mean."""
-    claims = {endpoint.claim for endpoint in protocol.endpoints if endpoint.role == "primary"}
-    if protocol.gates.completion_floor is not None or not claims & {"non-inferior", "equivalent"}:
+    primaries = [endpoint for endpoint in protocol.endpoints if endpoint.role == "primary"]
+    costs = [e.name for e in primaries if e.claim is not None and e.name not in SCORES]
+    claims = {endpoint.claim for endpoint in primaries}
+    if protocol.gates.completion_floor is not None or not (costs or claims & {"non-inferior", "equivalent"}):
         return []
     text = "no completion_floor: two arms that complete nothing would meet the primary claim"
+    if costs:
+        text = f"no completion_floor: a candidate that fails at once would win on {costs[0]}"
     return [Finding(where=f"{path}:gates", code="no-completion-floor", text=text, level="warning")]
 
 
@@ -457,6 +465,7 @@ def missing_deviations(folder: RunFolder, frozen: FrozenRun, state: Progress) ->
         "resumed": len(state.sessions) - 1,
         "split-pair": len(state.split_pairs),
         "budget": int(state.stop is not None),
+        "unblinded": sum(session.unblinded for session in state.sessions),
     }
     return [
         f"deviations.jsonl lacks a deviation: {count} of kind {kind!r} happened, it has {kinds.count(kind)}"

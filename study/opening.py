@@ -138,12 +138,11 @@ def _refuse_changed_code(folder: RunFolder, plan: Plan, stored: environment.Envi
                 )
 
 
-def note_start(
-    folder: RunFolder, plan: Plan, deviations: Sequence[tuple[str, str]], state: Progress | None
-) -> None:
-    """Record what is not as planned at the start of a session."""
+def note_start(folder: RunFolder, plan: Plan, state: Progress | None, *, unblinded: bool) -> None:
+    """Record what is not as planned at the start of a session, whose journal is open by then."""
     notes = [("source", text) for text in plan.deviations] if state is None else []
-    notes += list(deviations)
+    if unblinded:
+        notes.append(("unblinded", "counts per arm were shown while the run went on"))
     if state is not None:
         known = len(state.finals)
         text = f"resumed after an interruption with {known} of {len(plan.schedule)} trials final"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
@@ -74,7 +74,7 @@ def run_plan(
     executor: str = "inprocess",
     workers: int | None = None,
     listener: Listener = _ignore,
-    deviations: Sequence[tuple[str, str]] = (),
+    unblinded: bool = False,
 ) -> RunFolder:
     """Execute a plan until every trial has its final attempt, or a declared budget is used up.
 
@@ -91,8 +91,8 @@ def run_plan(
         Default 1; on a running cluster all that it has.
     listener : callable
         Told of each step, in the calling thread.
-    deviations : sequence of (kind, text)
-        Further deviations to record at the start.
+    unblinded : bool
+        Whether the listener shows counts per arm, which is recorded.
 
     Returns
     -------
@@ -114,9 +114,8 @@ def run_plan(
         create(folder, base, plan, executor, n_workers)
     if state is not None:
         final_attempts(read_frozen(folder), state, str(folder.journal))
-    note_start(folder, plan, deviations, state)
     if state is None or state.stop is None:
-        walk = _Walk(folder, plan, state, listener, executor, n_workers)
+        walk = _Walk(folder, plan, state, listener, executor, n_workers, unblinded=unblinded)
         try:
             walk.run()
         finally:
@@ -139,6 +138,8 @@ class _Walk:
         listener: Listener,
         executor: str,
         workers: int,
+        *,
+        unblinded: bool,
     ) -> None:
         limits = plan.protocol.limits
         self.folder = folder
@@ -147,6 +148,7 @@ class _Walk:
         self.listener = listener
         self.executor = executor
         self.workers = workers
+        self.unblinded = unblinded
         self.session = len(state.sessions) + 1 if state else 1
         self.tried = _Tried(state)
         self.watched = listener is not _ignore
@@ -232,6 +234,9 @@ class _Walk:
             journal.append(Header(schema=1, study=self.plan.protocol.id, lock_digest=digest))
         else:
             journal = Journal(self.folder.journal, state.link, state.intact_bytes, **group)
+        # once the journal is this process's own, and before the session counts: a kill between the two leaves
+        # a note too many, never one too few
+        note_start(self.folder, self.plan, state, unblinded=self.unblinded)
         journal.append(
             Session(
                 session=self.session,
@@ -239,6 +244,7 @@ class _Walk:
                 environment_digest=digest_file(self.folder.environment),
                 executor=self.executor,
                 workers=self.workers or None,
+                unblinded=self.unblinded,
             )
         )
         return journal

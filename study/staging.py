@@ -165,6 +165,8 @@ class Stage:
             self._open_processes()
         elif self._kind == "inprocess":
             self._bench = bench = _bench(self._plan)
+            self._exits = ExitGuard()
+            self._exits.__enter__()
             bench.set_up()
             self._watchdog = Watchdog(self._conduct.timeout_s, self._marker)
             self._watchdog.__enter__()
@@ -198,8 +200,6 @@ class Stage:
         self._in_threads()
 
     def _open_threads(self, bench: Bench) -> None:
-        self._exits = ExitGuard()
-        self._exits.__enter__()
         for suite, toolset in self._plan.toolsets.items():
             if getattr(toolset, "evidence", None) is not None:
                 raise RunError(

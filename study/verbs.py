@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from study.bundled import runs_root
@@ -21,7 +20,7 @@ def run(
     executor: str = "inprocess",
     workers: int | None = None,
     listener: Listener | None = None,
-    deviations: Sequence[tuple[str, str]] = (),
+    unblinded: bool = False,
 ) -> RunFolder:
     """Run a frozen protocol, or go on with an unfinished run of it, and grade it.
 
@@ -41,8 +40,8 @@ def run(
         Pairs at a time; default 1, on a running cluster all of its threads.
     listener : callable, optional
         Called with each :class:`study.runner.Event`.
-    deviations : sequence of (kind, text)
-        Deviations to record at the start.
+    unblinded : bool
+        Whether the listener shows counts per arm, which is recorded as a deviation.
 
     Returns
     -------
@@ -61,7 +60,7 @@ def run(
     wanted = check_stamp(stamp) if stamp is not None else None
     told = {"listener": listener} if listener is not None else {}
     folder = run_plan(
-        plan, base, stamp=wanted, executor=executor, workers=workers, deviations=deviations, **told
+        plan, base, stamp=wanted, executor=executor, workers=workers, unblinded=unblinded, **told
     )
     write_file(folder.product, graded_lines(folder))
     return folder

@@ -50,6 +50,14 @@ def refuse_faulty_cases(cases: str | None, suites: Sequence[Suite], *, with_tool
         lint(suite, toolset, bare=Path(cases).is_file())
 
 
+def say(text: str) -> None:
+    """Print to the error stream what a run can do without: a stream that is closed or full stops nothing."""
+    from contextlib import suppress
+
+    with suppress(OSError, ValueError):
+        click.echo(text, err=True)
+
+
 def print_findings(lines: Iterable[str]) -> None:
     """Print one finding a line on the error stream."""
     for line in lines:

@@ -7,7 +7,7 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-import click
+from study.cli.common import say
 
 if TYPE_CHECKING:
     from study.runner import Event
@@ -33,7 +33,7 @@ class Display:
         self._done_before = 0
 
     def __enter__(self) -> Display:
-        if sys.stderr.isatty():
+        if sys.stderr is not None and sys.stderr.isatty():  # pyright: ignore[reportUnnecessaryComparison]
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -61,9 +61,9 @@ class Display:
         if event.kind in ("started", "resumed"):
             self._began_at, self._done_before = time.monotonic(), event.done
         if event.kind == "stuck":
-            click.echo(f"error: {event.message}", err=True)
+            say(f"error: {event.message}")
         elif event.kind in ("stopping", "budget"):
-            click.echo(event.message, err=True)
+            say(event.message)
         elif self._bar is not None:
             self._show(event)
         elif event.kind in ("trial", "retry"):
@@ -87,7 +87,7 @@ class Display:
         parts = [f"{event.kind}: {event.done // 2} of {event.total // 2} pairs", self._trouble(event)]
         if event.kind == "trial":
             parts.append(self._time_left(event))
-        click.echo("; ".join(part for part in parts if part), err=True)
+        say("; ".join(part for part in parts if part))
 
     def _time_left(self, event: Event) -> str:
         done = event.done - self._done_before

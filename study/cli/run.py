@@ -40,7 +40,6 @@ def command(
     from study.runner import Interrupted
     from study.verbs import run
 
-    seen = [("unblinded", "counts per arm were shown while the run went on")] if unblind else []
     try:
         with Display(unblind=unblind) as display:
             folder = run(
@@ -50,7 +49,7 @@ def command(
                 executor=executor,
                 workers=workers,
                 listener=display,
-                deviations=seen,
+                unblinded=unblind,
             )
     except Interrupted as stop:
         given = {"--out": out, "--stamp": stamp, "--workers": workers}

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from study.cli.common import say
 from study.digest import JSON, is_object, pretty, read_json_file, read_json_lines
 from study.environment import Environment, read_environment
-from study.errors import IntegrityError
+from study.errors import IntegrityError, RunError
 from study.notes import closing
 from study.runs import RunFolder, find_run, write_file, write_manifest, writing
 
@@ -111,7 +113,11 @@ def tell(folder: RunFolder, shown_from: Path) -> int:
         Printed paths are relative to it where that is shorter.
     """
     if not folder.product.exists():
-        raise IntegrityError("there is no product.jsonl", where=str(folder.path))
+        raise RunError(
+            "the run is not finished: it has no product.jsonl",
+            where=str(folder.path),
+            next_step="`study status RUN` says where it stands, and the command that goes on",
+        )
     with closing(folder):
         results = _write_all(folder)
     _print_summary(folder, results, shown_from)
@@ -150,12 +156,16 @@ def _print_summary(folder: RunFolder, results: Results, shown_from: Path) -> Non
         "page": _short(folder.report_html, shown_from),
         "figure": _short(folder.figures / f"{FOREST}.svg", shown_from),
     }
-    click.echo(render_summary(results, exit_code=exit_code(results), paths=paths), nl=False)
+    try:
+        click.echo(render_summary(results, exit_code=exit_code(results), paths=paths), nl=False)
+    except BrokenPipeError:
+        # a reader that left does not change the verdict, nor the exit code
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     for deviation in results.deviations[:SHOWN_DEVIATIONS]:
-        click.echo(f"deviation: {deviation.get('kind')}: {_visible(deviation.get('text'))}", err=True)
+        say(f"deviation: {deviation.get('kind')}: {_visible(deviation.get('text'))}")
     if len(results.deviations) > SHOWN_DEVIATIONS:
         more = len(results.deviations) - SHOWN_DEVIATIONS
-        click.echo(f"deviation: ... and {more} more in the report", err=True)
+        say(f"deviation: ... and {more} more in the report")
 
 
 def _refuse_missing_deviations(folder: RunFolder) -> None:

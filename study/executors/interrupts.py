@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM during a run: the first asks it to end, the second ends it at once."""
+"""Ctrl-C, SIGTERM and SIGHUP during a run: the first asks it to end, the second ends it at once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from time import monotonic
 from types import FrameType
 from typing import Any
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def _nothing() -> None:

@@ -10,6 +10,7 @@ from study.driver import Toolset
 from study.drivers import LoadedDriver
 from study.errors import StudyError
 from study.executors.inprocess import InProcess
+from study.executors.settling import DriverExitError
 from study.executors.trials import Execution, PreparedCase
 
 
@@ -63,7 +64,7 @@ class Bench:
                 driver.setup(self.config(arm))
             except StudyError:
                 raise
-            except Exception as error:
+            except (Exception, DriverExitError) as error:
                 raise StudyError(
                     f"the driver's setup failed: {type(error).__name__}: {error}",
                     where=f"arms.{arm}.driver = {driver.name!r}",

@@ -33,6 +33,7 @@ from study.executors.channel import (
 )
 from study.executors.identity import identity_of
 from study.executors.inprocess import InProcess
+from study.executors.interrupts import Interrupts
 from study.executors.stations import Bench, MainThread
 from study.executors.trials import PreparedCase
 from study.records import Dispatch
@@ -107,7 +108,15 @@ def _serve(channel: Channel, setup: Setup) -> None:
 
     surroundings = _Surroundings()
     with open(os.devnull, "w") as silence:
-        trials = InProcess(setup.timeout_s, cold=setup.cold, observer=observe, on_start=start, on_end=end)
+        # interrupts are never entered here: a run ends its workers by killing them
+        trials = InProcess(
+            setup.timeout_s,
+            cold=setup.cold,
+            interrupts=Interrupts(),
+            observer=observe,
+            on_start=start,
+            on_end=end,
+        )
         station = MainThread(bench, trials)
         with trials:
             channel.send(Ready(identity=identity))

@@ -39,6 +39,8 @@ class Session(Record, tag_field="kind", tag="session", omit_defaults=True):
         Where its trials ran; None in journals that are older than this field.
     workers : int or None
         How many trials ran at a time; None in journals that are older than this field.
+    unblinded : bool
+        Whether counts per arm were shown while it went on.
     """
 
     session: int
@@ -46,6 +48,7 @@ class Session(Record, tag_field="kind", tag="session", omit_defaults=True):
     environment_digest: str
     executor: str | None = None
     workers: int | None = None
+    unblinded: bool = False
 
 
 class AttemptSummary(Record):

@@ -196,3 +196,23 @@ def test_warm_up_asks_each_arm_before_the_first_pair_and_leaves_no_trial(mini):
     assert [a["trial"] for a in attempts(study)] == list(range(40))
     times = [float(line.split()[0]) for line in asked[3:]]
     assert all(later - earlier >= 0.01 for earlier, later in itertools.pairwise(times))
+
+
+def test_trials_that_were_never_run_are_no_evidence_against_hard_fails(mini):
+    study = frozen(mini, "max_wall_s = 0.001", candidate="spends", tasks=20)
+    done = study.command("run", study.protocol.name)
+    assert done.returncode == 3, done.stderr
+    results = json.loads((run_folder(study) / "results.json").read_text())
+    ran = len(attempts(study))
+    assert sum(arm["trials"] for arm in results["hard_fails"].values()) == ran
+    assert ran < 80
+
+
+def test_showing_arms_is_recorded_in_the_journal_and_cannot_be_taken_back(mini):
+    study = frozen(mini, candidate="spends", tasks=20)
+    assert study.command("run", study.protocol.name, "--unblind", "--no-report").returncode == 0
+    assert next(r for r in journal(study) if r["kind"] == "session")["unblinded"]
+    (run_folder(study) / "deviations.jsonl").unlink()
+    done = study.command("report", str(run_folder(study)))
+    assert done.returncode == 3
+    assert "unblinded" in done.stderr

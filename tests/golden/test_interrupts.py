@@ -197,3 +197,92 @@ def test_a_driver_that_holds_the_interpreter_ends_the_run_and_its_trial_is_a_tim
     assert len(timeouts) == 1
     assert timeouts[0] == attempts(study)[len(before)]
     assert not (next(study.folder.glob("runs/*/*")) / "stuck").exists()
+
+
+SIGNALS = """
+import os
+import signal
+
+def signals(request, tools, ctx):
+    if request.endswith("order-3"):
+        signal.raise_signal(signal.SIGINT)
+    if request.endswith("order-5"):
+        os.kill(os.getpid(), signal.SIGTERM)
+    return careful(request, tools, ctx)
+
+signals.stamp = "signals-1"
+
+
+def refuses_late(request, tools, ctx):
+    return refuses(request, tools, ctx)
+
+refuses_late.stamp = "refuses-late-1"
+
+
+class Leaves:
+    stamp = "leaves-1"
+
+    def setup(self, config):
+        os._exit(0)
+
+    def __call__(self, request, tools, ctx):
+        return refuses(request, tools, ctx)
+
+
+leaves = Leaves()
+"""
+
+
+def test_a_signal_to_a_worker_is_no_interrupt_of_the_run(mini):
+    study = mini(tasks=10, candidate="signals", extra=SIGNALS, margin="40 pp")
+    assert study.command("freeze", study.protocol.name).returncode == 0
+    done = study.command("run", study.protocol.name, "--executor", "process")
+    assert done.returncode in (0, 1, 4), done.stderr
+    told = attempts(study)
+    assert len(told) == 40
+    outcomes = [attempt["outcome"] for attempt in told if attempt["arm"] == "candidate"]
+    assert sorted(outcomes) == ["answered"] * 19 + ["driver_error"]
+    (error,) = (attempt["error"] for attempt in told if attempt["outcome"] == "driver_error")
+    assert "SIGTERM" in error["message"]
+
+
+@pytest.mark.parametrize("redirect", ["2>&1 | true", "2>/dev/full", "2>&-"])
+def test_output_that_nobody_reads_changes_no_exit_code(mini, redirect):
+    study = mini(tasks=10, candidate="refuses_late", extra=SIGNALS, margin="40 pp")
+    assert study.command("freeze", study.protocol.name).returncode == 0
+    command = f"{sys.executable} -m study.cli run {study.protocol.name} {redirect}; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=study.folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    heard = study.command("run", study.protocol.name, "--out", "heard").returncode
+    assert heard in (1, 4)
+    assert done.stdout.split()[-1] == str(heard)
+    assert len(attempts(study)) == 40
+    assert next(study.folder.glob("runs/*/*/manifest.json")).exists()
+
+
+def test_a_driver_that_leaves_in_its_setup_is_told(mini):
+    study = mini(tasks=10, candidate="leaves", extra=SIGNALS, margin="40 pp")
+    assert study.command("freeze", study.protocol.name).returncode == 0
+    done = study.command("run", study.protocol.name, process=True)
+    assert done.returncode == 2
+    assert "setup failed" in done.stderr
+
+
+def test_a_second_run_that_is_refused_leaves_no_deviation(mini):
+    study = mini(tasks=20, repetitions=8, candidate="slow", extra=SLOW)
+    assert study.command("freeze", study.protocol.name).returncode == 0
+    first = start(study, "inprocess")
+    wait_until(lambda: len(attempts(study)) >= 6)
+    second = study.command("run", study.protocol.name, process=True)
+    assert second.returncode == 2
+    assert "another process" in second.stderr
+    first.communicate(timeout=60)
+    deviations = next(study.folder.glob("runs/*/*")) / "deviations.jsonl"
+    assert not deviations.exists()
