@@ -19,7 +19,7 @@ def unshown(results: Results) -> Iterator[Block]:
         items = ["Nothing was shown about either arm in relation to the other: this is a pilot."]
     else:
         items = [*_use(results), *[line for estimate in results.endpoints if (line := _endpoint(estimate))]]
-    items += [*_hard_fails(results), *_results(results), *_reach(results)]
+    items += [*_hard_fails(results), *_fast_failures(results), *_results(results), *_reach(results)]
     yield Heading(text="What was not shown")
     yield Bullets(items=tuple(items))
 
@@ -85,6 +85,21 @@ def _result_share(results: Results, arm: str) -> str:
     if wording.is_pilot(results) or not total:
         return f"{count} of {formatting.counted(total, 'trial')}"
     return formatting.percent(count / total)
+
+
+def _fast_failures(results: Results) -> Iterator[str]:
+    """Say how many errors stand among the times that latency endpoints compare."""
+    if not any(estimate.name.startswith("latency_") for estimate in results.endpoints):
+        return
+    for arm in ARMS:
+        counts = results.outcomes.get(arm, {})
+        errors = sum(counts.get(outcome, 0) for outcome in ("driver_error", "transport_error"))
+        if errors:
+            trials = formatting.counted(sum(counts.values()), "trial")
+            yield (
+                f"How fast the {arm} answers: {errors} of {trials} ended in errors and count with the time "
+                "that these took; what fails at once looks fast."
+            )
 
 
 def _reach(results: Results) -> Iterator[str]:

@@ -47,6 +47,14 @@ def waits(request, tools, ctx):
     return careful(request, tools, ctx)
 
 waits.stamp = "waits-1"
+
+
+def breaks(request, tools, ctx):
+    if request.endswith("order-3"):
+        raise OSError("no model")
+    return careful(request, tools, ctx)
+
+breaks.stamp = "breaks-1"
 """
 
 
@@ -216,3 +224,21 @@ def test_showing_arms_is_recorded_in_the_journal_and_cannot_be_taken_back(mini):
     done = study.command("report", str(run_folder(study)))
     assert done.returncode == 3
     assert "unblinded" in done.stderr
+
+
+def test_errors_among_the_times_that_latency_compares_are_told(mini):
+    study = frozen(mini, candidate="breaks", tasks=10, margin="40 pp")
+    study.edit("[gates]", '[[endpoints]]\nname = "latency_gmr"\nrole = "secondary"\n\n[gates]')
+    assert study.command("freeze", study.protocol.name, "--replace").returncode == 0
+    study.command("run", study.protocol.name)
+    report = (run_folder(study) / "report.md").read_text()
+    assert "How fast the candidate answers: 1 of 20 trials ended in errors" in report
+    assert "How fast the baseline answers" not in report
+
+
+def test_a_claim_on_latency_without_a_floor_is_warned_of(mini):
+    study = frozen(mini, candidate="breaks", tasks=10, margin="40 pp")
+    study.edit('name = "completion"', 'name = "latency_gmr"')
+    study.edit('margin = "40 pp"', 'margin = "40 %"')
+    done = study.command("check", study.protocol.name)
+    assert "a candidate that fails at once would win on latency_gmr" in done.stderr
