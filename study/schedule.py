@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from study.digest import canonical, digest, sha256
@@ -95,8 +96,14 @@ def _first_arms(seed: int, pairs: Iterable[tuple[str, str, int]]) -> dict[tuple[
 
 
 def trial_seed(seed: int, case_id: str, repetition: int) -> int:
-    """Return the seed that both arms of a pair are given: 63 bits of a hash."""
-    return int(hash_key(seed, "trial", case_id, repetition)[:16], 16) >> 1
+    """Return the seed that both arms of a pair are given: 63 bits of the hash key of case and repetition."""
+    return int(sha256(b"%s,%d]" % (_trial_key(seed, case_id), repetition))[:16], 16) >> 1
+
+
+@lru_cache(maxsize=4096)
+def _trial_key(seed: int, case_id: str) -> bytes:
+    """Return the canonical JSON that the repetitions of a case begin with."""
+    return canonical([seed, "trial", case_id])[:-1]
 
 
 def schedule_digest(schedule: Sequence[Assignment]) -> str:

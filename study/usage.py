@@ -27,8 +27,8 @@ class UsageLedger:
 
     def __init__(self) -> None:
         self.calls = 0
-        self._known = dict.fromkeys(FIELDS, 0)
-        self._missing = dict.fromkeys(FIELDS, 0)
+        self._known: dict[str, int] = {}
+        self._missing: dict[str, int] = {}
 
     def add(self, *, calls: int = 1, **tokens: int | None) -> None:
         """Count ``calls`` model calls; a field that is absent or None is missing for all of them.
@@ -48,16 +48,17 @@ class UsageLedger:
         self.calls += calls
         for name in FIELDS:
             value = tokens.get(name)
-            if value is None:
-                self._missing[name] += calls
-            else:
-                self._known[name] += value
+            counts, amount = (self._missing, calls) if value is None else (self._known, value)
+            counts[name] = counts.get(name, 0) + amount
 
     def to_json(self) -> dict[str, Any] | None:
         """Return ``{"calls": n, field: {known_subtotal, missing_calls}}``, or None without a model call."""
         if not self.calls:
             return None
-        fields = {f: {"known_subtotal": self._known[f], "missing_calls": self._missing[f]} for f in FIELDS}
+        fields = {
+            f: {"known_subtotal": self._known.get(f, 0), "missing_calls": self._missing.get(f, 0)}
+            for f in FIELDS
+        }
         return {"calls": self.calls, **fields}
 
 

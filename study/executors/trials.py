@@ -185,8 +185,8 @@ def _measured(context: Context, elapsed_s: float) -> tuple[dict[str, Any] | None
     return usage.to_json(), min(slept_s, elapsed_s)
 
 
-def _check_depth(produced: msgspec.Raw) -> None:
-    data = bytes(produced)
+def _check_depth(json: msgspec.Raw) -> None:
+    data = bytes(json)
     if data.count(b"[") + data.count(b"{") <= DEEPEST:
         return
     brackets = _TEXTS.sub(b"", data).translate(None, _NO_BRACKETS)

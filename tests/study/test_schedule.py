@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import shutil
 import subprocess
@@ -132,3 +134,12 @@ def test_both_arms_of_a_pair_share_a_seed_and_others_do_not():
     seeds = {trial_seed(9, case, repetition) for _, case in CASES for repetition in (1, 2)}
     assert len(seeds) == 2 * len(CASES)
     assert all(0 <= seed < 2**63 for seed in seeds)
+
+
+@pytest.mark.parametrize(
+    ("seed", "case", "repetition"), [(9, "a", 1), (0, 'q"\\é', 250), (2**62, "x/y#z", 10**6)]
+)
+def test_a_seed_is_63_bits_of_the_hash_of_the_canonical_json_of_what_it_belongs_to(seed, case, repetition):
+    text = json.dumps([seed, "trial", case, repetition], separators=(",", ":"), ensure_ascii=False)
+    wanted = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
+    assert trial_seed(seed, case, repetition) == wanted
