@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from analysis.taskvalues import Ragged
 from study.convert import convert
-from study.digest import JSON, digest, is_object
+from study.digest import JSON, is_object
 from study.errors import InputError, IntegrityError, RunError
 from study.journal import AttemptSummary, read_progress
 from study.lock import lock_digest
@@ -22,7 +22,7 @@ from study.product import FrozenRun, final_attempts, read_frozen, read_product
 from study.protocol import Protocol
 from study.records import ARMS, HARD_FAIL_CODES, OUTCOMES, Arm, Outcome, Record
 from study.runs import check_manifest, find_run
-from study.schedule import Assignment, schedule_digest
+from study.schedule import Assignment
 from study.templates import masker
 from study.usage import FIELDS, summed
 
@@ -179,7 +179,6 @@ def read_run(folder: str | Path) -> RunTable:
             changed[0], where=str(place.path), next_step="`study verify RUN` lists all changes"
         )
     frozen = read_frozen(place)
-    check_inputs(frozen, str(place.inputs))
     state = read_progress(place.journal, frozen.lock_digest)
     finals = final_attempts(frozen, state, str(place.journal))
     if len(finals) < len(frozen.schedule) and state.stop is None:
@@ -230,23 +229,6 @@ def _compare_outcomes(rows: Sequence[JSON], finals: Mapping[int, AttemptSummary]
                 f"trial {trial} is {row.get('outcome')!r} here and {attempt.outcome!r} in the journal",
                 where=where,
                 next_step="`study grade RUN` grades the journal again and compares",
-            )
-
-
-def check_inputs(frozen: FrozenRun, where: str) -> None:
-    """Raise :class:`IntegrityError` when the frozen inputs are not those of the lock."""
-    lock = frozen.lock
-    told = {
-        "protocol": (lock["protocol_digest"], digest(frozen.written)),
-        "schedule": (lock["schedule_digest"], schedule_digest(frozen.schedule)),
-        "cases": (lock["cases"], {name: case.digest for name, (case, _) in frozen.selection.cases.items()}),
-    }
-    for name, (locked, found) in told.items():
-        if locked != found:
-            raise IntegrityError(
-                f"the lock does not match the frozen {name}",
-                where=where,
-                next_step="restore the folder; a run whose inputs were changed is void",
             )
 
 

@@ -7,12 +7,12 @@ from typing import Any, TypeVar, overload
 
 from study.cases import Case, load_suite
 from study.digest import JSON, encode_json, is_list, read_bytes, read_json_lines
-from study.errors import IntegrityError
+from study.errors import InputError, IntegrityError, ProtocolError, SuiteError
 from study.grading import compile_case
 from study.journal import Attempt, AttemptSummary, Entry, JournalState, Progress, Stop, read_entries
-from study.lock import lock_digest, read_lock
+from study.lock import DriverIdentity, build_lock, differences, lock_digest, read_lock
 from study.protocol import Protocol, parse_protocol
-from study.records import Grade, Produced, Record
+from study.records import ARMS, Grade, Produced, Record
 from study.runs import RunFolder, write_file
 from study.schedule import Assignment, build_schedule
 from study.selection import Selection, select
@@ -45,6 +45,25 @@ class FrozenRun(Record):
         """SHA-256 of the lock."""
         return lock_digest(self.lock)
 
+    def changes(self) -> list[str]:
+        """Return where the lock differs from what follows from the inputs.
+
+        Identities that need code, of drivers, graphs and templates, are taken from the lock.
+        """
+        stored = self.lock
+        derived = build_lock(
+            self.written,
+            self.selection,
+            self.schedule,
+            {arm: DriverIdentity(**stored["arms"][arm]) for arm in ARMS},
+            {task: entry["family"] for task, entry in stored["tasks"].items()},
+            {entry["id"]: entry["graph_digest"] for entry in stored["suites"]},
+            stored["sources"],
+            stored["grader_version"],
+            stored.get("supersedes"),
+        )
+        return differences(stored, derived)
+
 
 def write_inputs(folder: RunFolder, protocol: bytes, selection: Selection) -> None:
     """Copy the frozen inputs into a run folder: protocol, suite files, registries, selected cases."""
@@ -57,15 +76,43 @@ def write_inputs(folder: RunFolder, protocol: bytes, selection: Selection) -> No
         write_file(place / "suite.toml", read_bytes(part.suite.folder / "suite.toml", "suite"))
 
 
-def read_frozen(folder: RunFolder) -> FrozenRun:
+_RESTORE = "restore the folder; a run whose inputs were changed is void"
+
+
+def read_frozen(folder: RunFolder, *, checked: bool = True) -> FrozenRun:
     """Read the lock and the inputs of a run; loads no driver and no toolset.
+
+    ``checked=False`` leaves it to the caller to look at :meth:`FrozenRun.changes`.
 
     Raises
     ------
     IntegrityError
-        When the inputs cannot be read as what the lock froze.
+        When the inputs are not those that the lock froze.
     """
     lock = read_lock(folder.lock)
+    try:
+        frozen = _frozen(folder, lock)
+        changes = frozen.changes() if checked else []
+    except (SuiteError, ProtocolError, InputError) as error:
+        raise IntegrityError(
+            f"an input of this run cannot be read: {error.problem}", where=error.where, next_step=_RESTORE
+        ) from None
+    except (KeyError, TypeError) as error:
+        raise IntegrityError(
+            f"not a lock that was written for a run: {type(error).__name__}: {error}",
+            where=str(folder.lock),
+            next_step=_RESTORE,
+        ) from None
+    if changes:
+        raise IntegrityError(
+            f"the inputs are not those that the lock froze: {changes[0]}",
+            where=str(folder.inputs),
+            next_step=_RESTORE,
+        )
+    return frozen
+
+
+def _frozen(folder: RunFolder, lock: dict[str, JSON]) -> FrozenRun:
     place = folder.inputs / "protocol.toml"
     protocol, written = parse_protocol(read_bytes(place, "frozen protocol"), str(place))
     suites = [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -17,6 +16,7 @@ from study.conduct import refuse_crowded
 from study.digest import digest_file
 from study.errors import RunError
 from study.executors import Done, Execution, Interrupts, PairJob, TrialJob, run_pair
+from study.executors.exits import end_process
 from study.executors.settling import TIMED_OUT
 from study.executors.trials import produced_bytes
 from study.journal import Attempt, Header, Journal, Progress, Session, Stop, first_link, read_progress
@@ -163,6 +163,7 @@ class _Walk:
         self.interrupts = Interrupts(limits.grace_s)
         self.failures: list[str] = []
         self.running: dict[Future[Any], PairJob] = {}
+        self.at_hand: tuple[TrialJob, ...] = ()
         self.told: SimpleQueue[Done | Future[Any]] = SimpleQueue()
         self.stop: Stop | None = None
         self.stop_text: str | None = None
@@ -306,6 +307,7 @@ class _Walk:
 
     def _hand_out(self, stage: Stage, job: PairJob) -> None:
         self.rate.start(len(job.trials))
+        self.at_hand = job.trials
         future = stage.executor.submit(run_pair, job)
         self.running[future] = job
         if stage.inline:
@@ -409,9 +411,8 @@ class _Walk:
         return msgspec.structs.replace(attempt, waited_s=done.waited_s) if done.waited_s else attempt
 
     def _stuck(self, elapsed_s: float) -> None:
-        """Record the trial of a driver that swallows its time limit, and end the process."""
-        running = [trial for job in self.running.values() for trial in job.trials]
-        current = next((trial for trial in running if trial.trial not in self.tried.finals), None)
+        """Record the trial of a driver that swallows its time limit in the main thread; end the process."""
+        current = next((trial for trial in self.at_hand if trial.trial not in self.tried.finals), None)
         if current is not None:
             self._record(self._timed_out(current.trial, elapsed_s))
             self.journal.close()
@@ -421,7 +422,7 @@ class _Walk:
                 f"the driver {name!r} ({current.arm}) goes on after its time limit and swallows every "
                 f"interrupt; trial {current.trial} is recorded as a timeout; repeat the command to resume",
             )
-        os._exit(STUCK_EXIT)
+        end_process(STUCK_EXIT)
 
     def _emit(self, kind: EventKind, message: str = "") -> None:
         self.listener(Event(kind, len(self.tried.finals), len(self.plan.schedule), self.tally, message))

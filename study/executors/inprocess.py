@@ -16,7 +16,7 @@ from typing import Any
 from study.driver import Context
 from study.drivers import LoadedDriver
 from study.errors import StudyError
-from study.executors.exits import ExitGuard
+from study.executors.exits import ExitGuard, end_process
 from study.executors.interrupts import Interrupts
 from study.executors.settling import Backstop, CutShortError, settle
 from study.executors.trials import Execution, PreparedCase, executed, reset
@@ -207,7 +207,7 @@ class InProcess:
         sys.setrecursionlimit(self._recursion_limit)
         if self._exits.forked:
             # a child that the driver forked came back here: it must not go on with the study of its parent
-            self._exits.end(0)
+            end_process(0)
         if self._alarms or elapsed_s > self._timeout_s:
             failure = Backstop()
         elif self._cuts:

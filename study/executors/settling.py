@@ -72,7 +72,7 @@ class CutShortError(BaseException):
 
 
 class DriverExitError(BaseException):
-    """Raised in place of ``os._exit``, which would end the study with the driver's own exit code."""
+    """Raised in place of a call that would end the study with the driver's own exit code."""
 
 
 class InvalidResultError(Exception):

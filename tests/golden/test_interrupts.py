@@ -169,34 +169,67 @@ holds.stamp = "holds-1"
 """
 
 
-def test_a_driver_that_holds_the_interpreter_ends_the_run_and_its_trial_is_a_timeout_afterwards(mini):
-    study = mini(tasks=10, candidate="holds", extra=HOLDS, timeout=0.5, margin="40 pp")
-    assert study.command("freeze", study.protocol.name).returncode == 0
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    code = (
-        "import study.executors.watchdog as w; w.MARGIN_S = 1.0\n"
-        "import sys; from study.cli.main import main; main(sys.argv[1:])"
-    )
-    process = subprocess.run(
+SWALLOWS = """
+import time
+
+def swallows(request, tools, ctx):
+    while request.endswith("order-3"):
+        try:
+            time.sleep(0.01)
+        except BaseException:
+            pass
+    return careful(request, tools, ctx)
+
+swallows.stamp = "swallows-1"
+"""
+
+
+def run_impatiently(study, patch):
+    """Run a study with a constant of the harness changed, so that nobody waits as long as a user does."""
+    code = f"{patch}\nimport sys\nfrom study.cli.main import main\nmain(sys.argv[1:])"
+    return subprocess.run(
         [sys.executable, "-c", code, "run", study.protocol.name],
         cwd=study.folder,
-        env=env,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
+
+
+def check_one_timeout(study, at):
+    """Resume; the trial at which the run had to end is the only timeout, and none was run twice."""
+    done = study.command("run", study.protocol.name, "--executor", "process")
+    assert done.returncode in (0, 1, 4), done.stderr
+    told = attempts(study)
+    assert len(told) == len({attempt["trial"] for attempt in told}) == 40
+    assert [n for n, attempt in enumerate(told) if attempt["outcome"] == "timeout"] == [at]
+    assert not (next(study.folder.glob("runs/*/*")) / "stuck").exists()
+
+
+def test_a_driver_that_swallows_every_interrupt_ends_the_run_with_its_trial_on_record(mini):
+    study = mini(tasks=10, candidate="swallows", extra=SWALLOWS, timeout=0.3, margin="40 pp")
+    assert study.command("freeze", study.protocol.name).returncode == 0
+    done = run_impatiently(study, "import study.executors.inprocess as p; p.STUCK_AFTER_ALARMS = 2")
+    assert done.returncode == 2, done.stderr
+    assert "swallows every interrupt" in done.stderr
+    assert "repeat the command to resume" in done.stderr
+    before = attempts(study)
+    assert [attempt["outcome"] for attempt in before] == ["answered"] * (len(before) - 1) + ["timeout"]
+    check_one_timeout(study, len(before) - 1)
+
+
+def test_a_driver_that_holds_the_interpreter_ends_the_run_and_its_trial_is_a_timeout_afterwards(mini):
+    study = mini(tasks=10, candidate="holds", extra=HOLDS, timeout=0.5, margin="40 pp")
+    assert study.command("freeze", study.protocol.name).returncode == 0
+    process = run_impatiently(study, "import study.executors.watchdog as w; w.MARGIN_S = 1.0")
     assert process.returncode == -signal.SIGKILL
     assert "held the Python interpreter" in process.stderr
     assert "--executor process" in process.stderr
     before = attempts(study)
     assert {attempt["outcome"] for attempt in before} == {"answered"}
-    done = study.command("run", study.protocol.name, "--executor", "process")
-    assert done.returncode in (0, 1, 4), done.stderr
-    timeouts = [attempt for attempt in attempts(study) if attempt["outcome"] == "timeout"]
-    assert len(timeouts) == 1
-    assert timeouts[0] == attempts(study)[len(before)]
-    assert not (next(study.folder.glob("runs/*/*")) / "stuck").exists()
+    check_one_timeout(study, len(before))
 
 
 SIGNALS = """
@@ -286,3 +319,22 @@ def test_a_second_run_that_is_refused_leaves_no_deviation(mini):
     first.communicate(timeout=60)
     deviations = next(study.folder.glob("runs/*/*")) / "deviations.jsonl"
     assert not deviations.exists()
+
+
+@pytest.mark.parametrize("changed", ["protocol.toml", "suites/shop/cases.jsonl", "suites/shop/registry.json"])
+def test_an_unfinished_run_whose_inputs_were_changed_runs_no_further_trial(mini, changed):
+    study = mini(tasks=10, candidate="swallows", extra=SWALLOWS, timeout=0.3, margin="40 pp")
+    assert study.command("freeze", study.protocol.name).returncode == 0
+    done = run_impatiently(study, "import study.executors.inprocess as p; p.STUCK_AFTER_ALARMS = 2")
+    assert done.returncode == 2
+    (run,) = study.folder.glob("runs/*/*")
+    before, file = (run / "journal.jsonl").read_bytes(), run / "inputs" / changed
+    whole = file.read_bytes()
+    file.write_bytes(whole.replace(b"status", b"stages", 1).replace(b"seed = 11", b"seed = 12"))
+    refused = study.command("run", study.protocol.name, "--executor", "process")
+    assert refused.returncode == 3
+    assert "inputs" in refused.stderr
+    assert "restore" in refused.stderr
+    assert (run / "journal.jsonl").read_bytes() == before
+    file.write_bytes(whole)
+    check_one_timeout(study, len(attempts(study)) - 1)

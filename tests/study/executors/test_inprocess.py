@@ -241,6 +241,22 @@ def exits(request, tools, ctx):
     os._exit(0)
 
 
+def becomes_another_program(request, tools, ctx):
+    os.execvp("true", ["true"])
+
+
+def becomes_another_program_in_another_environment(request, tools, ctx):
+    os.execle("/bin/true", "true", {})
+
+
+def forks_and_executes(request, tools, ctx):
+    child = os.fork()
+    if child == 0:
+        os.execv("/bin/sh", ["sh", "-c", "exit 7"])
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return LoopResult(refused=True, driver=f"child {code}")
+
+
 class Trap(Call):
     @property
     def name(self):
@@ -255,6 +271,8 @@ class Trap(Call):
     "driver",
     [
         exits,
+        becomes_another_program,
+        becomes_another_program_in_another_environment,
         lambda request, tools, ctx: LoopResult(calls=[Trap("look")]),
         lambda request, tools, ctx: LoopResult(outcome=[]),
         lambda request, tools, ctx: ctx.record_usage(calls=10**30),
@@ -262,9 +280,13 @@ class Trap(Call):
     ],
 )
 def test_what_would_end_the_process_or_the_run_is_a_driver_error(driver):
-    before = os._exit
+    before = os._exit, os.execv, os.execve
     assert execute(driver).outcome == "driver_error"
-    assert os._exit is before
+    assert (os._exit, os.execv, os.execve) == before
+
+
+def test_a_forked_child_may_become_another_program():
+    assert plain(execute(forks_and_executes))["report"]["driver"] == "child 7"
 
 
 def ignores_alarms(request, tools, ctx):
