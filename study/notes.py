@@ -94,7 +94,7 @@ def _checked(text: str) -> str:
 @contextmanager
 def _claimed(folder: RunFolder, how: int) -> Generator[None]:
     """Hold a claim on a run's end: shared by notes, exclusive while results are written."""
-    with writing(folder.lock):
+    with writing(folder.lock, again=""):
         stream = folder.lock.open("rb")
     with stream:
         try:
@@ -125,7 +125,7 @@ def append_line(folder: RunFolder, line: bytes) -> None:
     RunError
         When the file cannot be written.
     """
-    with writing(folder.deviations):
+    with writing(folder.deviations, again=""):
         descriptor = os.open(folder.deviations, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)

@@ -12,7 +12,7 @@ from study import environment
 from study.digest import canonical, digest_file, encode_json, pretty, read_json_file, sha256
 from study.errors import IntegrityError, LockError, RunError
 from study.journal import Progress, Stop, read_progress
-from study.lock import lock_bytes, lock_digest, read_lock
+from study.lock import differences, lock_bytes, lock_digest, read_lock
 from study.notes import append_line
 from study.plan import Plan
 from study.product import write_inputs
@@ -128,14 +128,14 @@ def _refuse_changed_code(folder: RunFolder, plan: Plan, stored: environment.Envi
     if not isinstance(stored.sdks, str):
         parts.append(("sdks", stored.sdks, environment.sdk_versions()))
     for part, before, now in parts:
-        for name, value in now.items():
-            if before.get(name) != value:
-                raise RunError(
-                    f"{part}.{name} was {before.get(name)!r:.80} when the run began and is {value!r:.80} now",
-                    code="changed-during-run",
-                    where=str(folder.environment),
-                    next_step="restore it and resume, or choose another --stamp to begin a new run",
-                )
+        changed = differences({name: before.get(name) for name in now}, dict(now))
+        if changed:
+            raise RunError(
+                f"changed since the run began: {part}.{changed[0]}",
+                code="changed-during-run",
+                where=str(folder.environment),
+                next_step="restore it and resume, or choose another --stamp to begin a new run",
+            )
 
 
 def note_start(folder: RunFolder, plan: Plan, state: Progress | None, *, unblinded: bool) -> None:

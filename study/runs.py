@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Generator, Iterable
@@ -39,11 +40,15 @@ class RunFolder:
         return self.manifest.exists()
 
 
+GOES_ON = ": it goes on from here; in another place (--out DIR) it begins anew"
+ELSEWHERE = ", or choose another place"
+
+
 @contextmanager
-def writing(path: Path, *, resumes: bool = True) -> Generator[None]:
+def writing(path: Path, *, again: str = GOES_ON) -> Generator[None]:
     """Turn an operating-system error while writing below ``path`` into a clear one.
 
-    ``resumes`` says whether the same command would go on where it stopped.
+    ``again`` says what comes of repeating the command.
     """
     try:
         yield
@@ -53,15 +58,38 @@ def writing(path: Path, *, resumes: bool = True) -> Generator[None]:
             f"cannot write: {reason}",
             code="write",
             where=str(error.filename or path),
-            next_step="free or choose another place (--out DIR) and repeat the command"
-            + (": it goes on from here" if resumes else ""),
+            next_step=f"{advice(error)} and repeat the command{again}",
         ) from None
 
 
-def write_file(path: Path, data: bytes | Iterable[bytes], *, resumes: bool = True) -> None:
-    """Write a file as a whole: a reader sees the old bytes or the new ones, never a part.
+_ADVICE = {
+    errno.ENOSPC: "make room on the disk",
+    errno.EDQUOT: "make room within the quota of this user",
+    errno.EFBIG: "raise the limit on the size of a file (`ulimit -f`)",
+    errno.EROFS: "make the file system writable again",
+    errno.EIO: "check the disk: it reports errors",
+    errno.EACCES: "make the place writable for this user",
+}
 
-    ``data`` may be its lines; ``resumes`` is for the error (see :func:`writing`).
+
+def advice(error: OSError) -> str:
+    """Return what helps against an error of the operating system."""
+    return _ADVICE.get(error.errno or 0, "mend that")
+
+
+def fsync_folder(folder: Path) -> None:
+    """Make the names in a folder durable: fsync of a new file does not keep its name."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def write_file(path: Path, data: bytes | Iterable[bytes], *, again: str = GOES_ON) -> None:
+    """Write a file as a whole and durably: a reader sees the old bytes or the new ones, never a part.
+
+    ``data`` may be its lines; ``again`` is for the error (see :func:`writing`).
 
     Raises
     ------
@@ -69,13 +97,14 @@ def write_file(path: Path, data: bytes | Iterable[bytes], *, resumes: bool = Tru
         When the place cannot be written.
     """
     temporary = path.with_name(f".{path.name}.part")
-    with writing(path, resumes=resumes):
+    with writing(path, again=again):
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("wb") as stream:
             stream.writelines([data] if isinstance(data, bytes) else data)
             stream.flush()
             os.fsync(stream.fileno())
         temporary.replace(path)
+        fsync_folder(path.parent)
 
 
 def check_stamp(stamp: str) -> str:

@@ -28,7 +28,7 @@ from study.grading import GRADER_VERSION
 from study.grading.rows import read_rows, rows_bytes
 from study.ladder import LadderCases, Measured, measure
 from study.ladderchecks import check_drivers, regrade, repeats, sealing
-from study.runs import next_in_series, series, write_file
+from study.runs import ELSEWHERE, next_in_series, series, write_file
 
 if TYPE_CHECKING:
     from analysis.benchmark import DriverResult
@@ -163,7 +163,7 @@ def _measure(asked: Asked, name: str, slug: str, folder: Path) -> _Arm:
         name, asked.parts, stamp=asked.label, concurrency=asked.concurrency, search=asked.search
     )
     path = folder / "drivers" / slug / "product.jsonl"
-    write_file(path, rows_bytes(measured.rows), resumes=False)
+    write_file(path, rows_bytes(measured.rows), again=ELSEWHERE)
     return _Arm(name, slug, measured, [*_row_checks(asked, name, measured, path)])
 
 
@@ -268,7 +268,7 @@ def _write(benchmark: Benchmark, folder: Path) -> dict[str, Path]:
     for result in benchmark.drivers:
         drawn[result.name] = f"figures/ladder-{result.slug}.svg"
         figure = figures.ladder(result, setting)
-        write_file(folder / drawn[result.name], figures.to_svg(figure).encode("utf-8"), resumes=False)
+        write_file(folder / drawn[result.name], figures.to_svg(figure).encode("utf-8"), again=ELSEWHERE)
         written[f"figure of {result.name}"] = folder / drawn[result.name]
     envelope = build_envelope(
         benchmark.driver(benchmark.subject),
@@ -283,7 +283,7 @@ def _write(benchmark: Benchmark, folder: Path) -> dict[str, Path]:
         ("data", BENCHMARK, _readable(benchmark)),
         ("report", f"{TITLE}_{benchmark.version}.md", page.encode("utf-8")),
     ):
-        write_file(folder / name, data, resumes=False)
+        write_file(folder / name, data, again=ELSEWHERE)
         written[what] = folder / name
     return written
 

@@ -99,7 +99,7 @@ def _time(declared: Declared, n_pairs: int) -> list[str]:
     if limits.max_wall_s is not None:
         late = plan.paced_s > limits.max_wall_s
         lines.append(
-            f"budget: no pair starts after {_about(limits.max_wall_s)}"
+            f"budget: no pair starts after {limits.max_wall_s:,g} s"
             + (", and the rate limit lets the last one start later than that" if late else "")
         )
     last = last_run(runs_root(declared.path) / declared.protocol.id)
@@ -116,7 +116,7 @@ def _expectation(plan: Forecast, last: LastRun) -> str:
 
 def _about(duration_s: float) -> str:
     if duration_s < 90:
-        return f"{duration_s:.0f} s" if duration_s >= 1 else "1 s"
+        return f"{duration_s:.0f} s" if duration_s >= 1 else "less than 1 s"
     return f"{duration_s / 60:.0f} min" if duration_s < 5400 else f"{duration_s / 3600:.1f} h"
 
 

@@ -11,6 +11,9 @@ import click
 if TYPE_CHECKING:
     from study.cases import Suite
 
+INTERRUPTED = 130
+"""The exit code after Ctrl-C, as shells have it."""
+
 protocol_argument = click.argument("protocol")
 run_argument = click.argument("run", type=click.Path(file_okay=False))
 

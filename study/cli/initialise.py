@@ -15,7 +15,7 @@ def command(directory: str) -> int:
     """Write a working study into DIRECTORY: two drivers, three tools, a suite, a protocol."""
     from study.cli.common import shell_quoted
     from study.errors import InputError
-    from study.runs import write_file
+    from study.runs import ELSEWHERE, write_file
 
     target = Path(directory)
     files = {p: target / p.relative_to(SCAFFOLD) for p in sorted(SCAFFOLD.rglob("*")) if p.is_file()}
@@ -28,7 +28,7 @@ def command(directory: str) -> int:
             next_step="choose an empty folder",
         )
     for source, place in files.items():
-        write_file(place, source.read_bytes(), resumes=False)
+        write_file(place, source.read_bytes(), again=ELSEWHERE)
         click.echo(f"wrote {place}")
     click.echo(
         f"\nnext:\n  cd {shell_quoted(directory)}\n  study check comparison.toml\n"

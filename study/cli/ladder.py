@@ -195,7 +195,7 @@ def _explained(request: str, suite: Suite) -> str:
 def _write(measured: Measured, label: str, out: Path | None) -> Path:
     from study.errors import InputError
     from study.grading.rows import rows_bytes
-    from study.runs import next_in_series, write_file
+    from study.runs import ELSEWHERE, next_in_series, write_file
 
     if out is None:
         out = next_in_series(Path("runs") / "ladder", label)
@@ -204,7 +204,7 @@ def _write(measured: Measured, label: str, out: Path | None) -> Path:
         raise InputError(
             "holds rows already, and nothing is overwritten", where=str(product), next_step="--out"
         )
-    write_file(product, rows_bytes(measured.rows), resumes=False)
+    write_file(product, rows_bytes(measured.rows), again=ELSEWHERE)
     return product
 
 

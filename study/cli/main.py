@@ -11,6 +11,8 @@ from typing import Any, NoReturn
 
 import click
 
+from study.cli.common import INTERRUPTED
+
 COMMANDS = {
     "init": ("initialise", "Write a small working study to edit: drivers, tools, cases, protocol."),
     "check": ("check", "Lint a protocol and its suites; show what would be frozen."),
@@ -93,7 +95,7 @@ def _run(arguments: list[str] | None) -> int:
         return 2
     except (click.Abort, KeyboardInterrupt):
         click.echo("interrupted", err=True)
-        return 130
+        return INTERRUPTED
     except StudyError as error:
         click.echo(f"error: {error}", err=True)
         return error.exit_code

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from study.cli.common import protocol_argument, shell_quoted
+from study.cli.common import INTERRUPTED, protocol_argument, say, shell_quoted
 
 
 @click.command("run")
@@ -51,13 +51,14 @@ def command(
                 listener=display,
                 unblinded=unblind,
             )
-    except Interrupted as stop:
+    except (Interrupted, KeyboardInterrupt) as stop:
         given = {"--out": out, "--stamp": stamp, "--workers": workers}
         given["--executor"] = None if executor == "inprocess" else executor
         options = [str(part) for name, value in given.items() if value for part in (name, value)]
         again = " ".join(["study", "run", shell_quoted(protocol), *map(shell_quoted, options)])
-        click.echo(f"interrupted; every finished trial is kept in {stop}\n  next: {again}", err=True)
-        return 130
+        kept = f"every finished trial is kept in {stop}" if str(stop) else "every finished trial is kept"
+        say(f"interrupted; {kept}\n  next: {again}")
+        return INTERRUPTED
     if no_report:
         click.echo(f"{folder.path}: {folder.product.name} is written; next: study report {folder.path}")
         return 0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from study.cli.common import say
+from study.cli.common import INTERRUPTED, say, shell_quoted
 from study.digest import JSON, is_object, pretty, read_json_file, read_json_lines
 from study.environment import Environment, read_environment
 from study.errors import IntegrityError, RunError
@@ -118,8 +118,13 @@ def tell(folder: RunFolder, shown_from: Path) -> int:
             where=str(folder.path),
             next_step="`study status RUN` says where it stands, and the command that goes on",
         )
-    with closing(folder):
-        results = _write_all(folder)
+    try:
+        with closing(folder):
+            results = _write_all(folder)
+    except KeyboardInterrupt:
+        place = shell_quoted(_short(folder.path, shown_from))
+        say(f"interrupted: the report is not whole, every trial is kept\n  next: study report {place}")
+        return INTERRUPTED
     _print_summary(folder, results, shown_from)
     return exit_code(results)
 

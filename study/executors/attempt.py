@@ -19,11 +19,11 @@ from study.executors.channel import (
 )
 from study.executors.handle import Handle
 from study.executors.settling import NO_REPORT, TIMED_OUT
-from study.executors.trials import Execution, flat, produced_bytes
+from study.executors.trials import RESET_S, Execution, flat, produced_bytes
 from study.records import Outcome, Produced
 
 START_S = 120.0
-"""How long a worker may take to start, and to reset driver and toolset before a trial."""
+"""How long a worker may take to start."""
 
 MARGIN_S = 1.0
 """How long beyond the time limit a worker may take to end its driver and answer."""
@@ -88,7 +88,7 @@ class Attempt:
             self._latency_s = time.perf_counter() - self._began
 
     def _follow(self, handle: Handle, number: int) -> Executed:
-        deadline = time.monotonic() + START_S
+        deadline = time.monotonic() + RESET_S + MARGIN_S
         before = handle.channel.n_bytes
         while True:
             message = handle.receive(deadline)
@@ -137,7 +137,7 @@ class Attempt:
     def late(self) -> tuple[Outcome, dict[str, str]]:
         """Return outcome and error of an attempt whose worker did not answer in time."""
         if not self._started:
-            problem = f"the driver or the toolset was not reset within {START_S:g} s"
+            problem = f"the driver or the toolset was not reset within {RESET_S:g} s"
         elif self._ended:
             problem = f"no answer {SETTLE_S:g} s after the driver was over"
         else:

@@ -18,8 +18,8 @@ from study.drivers import LoadedDriver
 from study.errors import StudyError
 from study.executors.exits import ExitGuard, end_process
 from study.executors.interrupts import Interrupts
-from study.executors.settling import Backstop, CutShortError, settle
-from study.executors.trials import Execution, PreparedCase, executed, reset
+from study.executors.settling import Backstop, CutShortError, Settled, settle
+from study.executors.trials import RESET_S, Execution, PreparedCase, executed, not_reset, reset
 from study.records import Dispatch
 
 _set_handler: Callable[[int, Any], Any] = getattr(import_module("_signal"), "signal", signal.signal)
@@ -39,6 +39,8 @@ class InProcess:
         Wall-clock limit of one trial.
     cold : bool
         Whether driver and toolset are reset before each trial.
+    reset_s : float
+        Wall-clock limit of these resets; a driver that exceeds it has a ``driver_error``.
     on_stuck : callable, optional
         Called inside the alarm, with the elapsed seconds, when a driver has swallowed its time limit for
         ten seconds. It must not return.
@@ -61,6 +63,7 @@ class InProcess:
         timeout_s: float,
         *,
         cold: bool = False,
+        reset_s: float = RESET_S,
         on_stuck: Callable[[float], None] | None = None,
         interrupts: Interrupts | None = None,
         observer: Callable[[Dispatch], None] | None = None,
@@ -69,6 +72,8 @@ class InProcess:
     ) -> None:
         self._timeout_s = timeout_s
         self._cold = cold
+        self._reset_s = reset_s
+        self._limit_s = timeout_s
         self._on_stuck = on_stuck
         self._observer = observer
         self._on_start = on_start
@@ -124,7 +129,7 @@ class InProcess:
             self._missed = True
             return
         elapsed_s = perf_counter() - self._started
-        cut_short = self._interrupts.asked and elapsed_s < self._timeout_s
+        cut_short = self._interrupts.asked and elapsed_s < self._limit_s
         self._cuts += cut_short
         self._alarms += not cut_short
         if self._cuts + self._alarms > STUCK_AFTER_ALARMS and self._on_stuck is not None:
@@ -162,7 +167,7 @@ class InProcess:
             Also for a driver that raises, returns rubbish or runs out of time. A trial that an interrupt
             ends has the outcome ``cancelled``.
         """
-        failed = reset(driver, prepared, "cold") if self._cold else None
+        failed = self._reset(driver, prepared) if self._cold else None
         observer = None if self._observer is None else self._observe
         context = prepared.context(config, seed, self._timeout_s, observer)
         if failed is not None:
@@ -177,6 +182,33 @@ class InProcess:
         settled = settle(value, failure, context)
         return executed(settled, context, prepared, started_at_s, elapsed_s)
 
+    def _reset(self, driver: LoadedDriver, prepared: PreparedCase) -> Settled | None:
+        """Reset driver and toolset, behind an alarm too: who hangs there would hang the run."""
+        self._alarms = self._cuts = 0
+        self._limit_s = self._reset_s
+        self._started = perf_counter()
+        failed: Settled | None = None
+        try:
+            try:
+                self._arm()
+                failed = reset(driver, prepared, "cold")
+            finally:
+                self._disarm()
+        except BaseException as late:
+            self._disarm()
+            failed = not_reset("driver_error", late)
+        return failed
+
+    def _arm(self) -> None:
+        # a driver of an earlier trial may have replaced the handler or the function
+        _set_handler(SIGALRM, self._alarm)
+        self._running = True
+        setitimer(ITIMER_REAL, max(min(self._limit_s, self._interrupts.left_s), SHORTEST_S), REPEAT_ALARM_S)
+
+    def _disarm(self) -> None:
+        self._running = False
+        setitimer(ITIMER_REAL, 0)
+
     def _call(
         self, driver: LoadedDriver, prepared: PreparedCase, context: Context
     ) -> tuple[Any, BaseException | None, float]:
@@ -185,24 +217,19 @@ class InProcess:
         value: Any = None
         failure: BaseException | None = None
         elapsed_s = 0.0
-        limit_s = max(min(self._timeout_s, self._interrupts.left_s), SHORTEST_S)
+        self._limit_s = self._timeout_s
         self._started = started = perf_counter()
         try:
             try:
-                # a driver of an earlier trial may have replaced the handler or the function
-                _set_handler(SIGALRM, self._alarm)
-                self._running = True
-                setitimer(ITIMER_REAL, limit_s, REPEAT_ALARM_S)
+                self._arm()
                 value = driver.call(prepared.case.request, prepared.tools, context)
                 if driver.is_async or hasattr(value, "__await__"):
                     value = self._await(value)
             finally:
                 elapsed_s = perf_counter() - started
-                self._running = False
-                setitimer(ITIMER_REAL, 0)
+                self._disarm()
         except BaseException as error:
-            self._running = False
-            setitimer(ITIMER_REAL, 0)
+            self._disarm()
             failure = error
         sys.setrecursionlimit(self._recursion_limit)
         if self._exits.forked:
@@ -224,8 +251,7 @@ class InProcess:
         try:
             return loop.run_until_complete(awaitable)
         except BaseException:
-            self._running = False
-            setitimer(ITIMER_REAL, 0)
+            self._disarm()
             self._loop = None
             discard(loop)
             raise

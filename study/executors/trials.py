@@ -16,7 +16,14 @@ from study.binding import Binder
 from study.cases import Case
 from study.driver import Context, Toolset
 from study.drivers import LoadedDriver
-from study.executors.settling import NO_REPORT, InvalidResultError, Settled, described
+from study.executors.settling import (
+    NO_REPORT,
+    Backstop,
+    CutShortError,
+    InvalidResultError,
+    Settled,
+    described,
+)
 from study.records import Dispatch, Outcome, Produced
 from study.registry import Registry
 from study.usage import UsageLedger
@@ -208,16 +215,30 @@ def flat(dispatch: Seen) -> Seen:
     return dispatch
 
 
+RESET_S = 120.0
+"""How long driver and toolset may take to be reset before a trial."""
+
+
 def reset(driver: LoadedDriver, prepared: PreparedCase, condition: str) -> Settled | None:
     """Ask driver and toolset to start afresh; return what a failure of that makes of the trial."""
     try:
         driver.reset(condition)
-    except Exception as failure:
-        return "driver_error", NO_REPORT, described(failure)
+    except BaseException as failure:
+        return not_reset("driver_error", failure)
     reset_tools = getattr(prepared.toolset, "reset", None)
     if reset_tools is not None:
         try:
             reset_tools(condition)
-        except Exception as failure:
-            return "infrastructure", NO_REPORT, described(failure)
+        except BaseException as failure:
+            return not_reset("infrastructure", failure)
     return None
+
+
+def not_reset(outcome: Outcome, failure: BaseException) -> Settled:
+    """Return what a trial came to before its driver was called."""
+    if isinstance(failure, CutShortError):
+        return "cancelled", NO_REPORT, None
+    if isinstance(failure, Backstop):
+        error = {"type": "ResetTimeout", "message": "the reset before the trial did not end in time"}
+        return outcome, NO_REPORT, error
+    return outcome, NO_REPORT, described(failure)

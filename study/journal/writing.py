@@ -15,15 +15,7 @@ from time import monotonic
 
 from study.errors import RunError
 from study.journal.entries import Entry, to_line
-from study.runs import writing
-
-_ADVICE = {
-    errno.ENOSPC: "make room on the disk",
-    errno.EDQUOT: "make room within the quota of this user",
-    errno.EFBIG: "raise the limit on the size of a file (`ulimit -f`)",
-    errno.EROFS: "make the file system writable again",
-    errno.EIO: "check the disk: it reports errors",
-}
+from study.runs import advice, fsync_folder, writing
 
 
 class Journal:
@@ -74,7 +66,7 @@ class Journal:
                 self._claim()
                 self._cut_torn_tail()
                 if keep_bytes == 0 and self._grouped:
-                    _fsync_folder(path.parent)
+                    fsync_folder(path.parent)
             except BaseException:
                 self._stream.close()
                 raise
@@ -177,12 +169,11 @@ class Journal:
         raise self._failure from None
 
     def _unwritable(self, error: OSError) -> RunError:
-        advice = _ADVICE.get(error.errno or 0, "mend that")
         return RunError(
             f"cannot write: {error.strerror or error}",
             code="write",
             where=str(self._path),
-            next_step=f"{advice} and repeat the command: every trial before this one is kept",
+            next_step=f"{advice(error)} and repeat the command: every trial before this one is kept",
         )
 
     def _fsync(self) -> None:
@@ -216,12 +207,3 @@ class Journal:
                 self._fsync()
         finally:
             self._stream.close()
-
-
-def _fsync_folder(folder: Path) -> None:
-    """Make the names in a folder durable: fsync of a new file does not keep its name."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -338,3 +338,20 @@ def test_an_unfinished_run_whose_inputs_were_changed_runs_no_further_trial(mini,
     assert (run / "journal.jsonl").read_bytes() == before
     file.write_bytes(whole)
     check_one_timeout(study, len(attempts(study)) - 1)
+
+
+def test_an_interrupt_while_the_report_is_written_says_how_to_go_on(mini):
+    study = mini(tasks=20)
+    assert study.command("freeze", study.protocol.name).returncode == 0
+    patch = (
+        "import os, signal\nimport analysis.summary as s\nsummarise = s.summarise\n"
+        "s.summarise = lambda *a, **k: (os.kill(os.getpid(), signal.SIGINT), summarise(*a, **k))[1]"
+    )
+    done = run_impatiently(study, patch)
+    assert done.returncode == 130
+    (run,) = study.folder.glob("runs/*/*")
+    assert f"next: study report {run.relative_to(study.folder)}" in done.stderr
+    assert len(attempts(study)) == 80
+    again = study.command("report", str(run))
+    assert again.returncode in (0, 1, 4), again.stderr
+    assert study.command("verify", str(run)).returncode == 0

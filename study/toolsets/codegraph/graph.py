@@ -50,7 +50,7 @@ from study.convert import convert
 from study.digest import JSON, is_object, read_json_file
 from study.errors import InputError, StudyError, did_you_mean, listed
 from study.records import Record
-from study.runs import write_file
+from study.runs import ELSEWHERE, write_file
 from study.toolsets.codegraph.memory import Memory, contradictions
 
 Kind = Literal["module", "test-module", "class", "function", "method", "attribute", "global", "commit"]
@@ -193,7 +193,7 @@ def write_graph(graph: Graph, path: Path) -> None:
     RunError
         When the file cannot be written; an older one is then still there.
     """
-    write_file(path, graph_bytes(graph), resumes=False)
+    write_file(path, graph_bytes(graph), again=ELSEWHERE)
 
 
 def load_graph(path: Path) -> Graph:

@@ -433,6 +433,43 @@ def test_cold_resets_before_each_trial_outside_the_latency():
     assert execution.outcome == "refused"
 
 
+def _hangs(condition):
+    while True:
+        time.sleep(0.01)
+
+
+def _leaves(condition):
+    os._exit(0)
+
+
+def _interrupts(condition):
+    raise KeyboardInterrupt
+
+
+def _answers(request, tools, ctx):
+    return LoopResult(refused=True)
+
+
+@pytest.mark.parametrize(
+    ("resets", "error"),
+    [(_hangs, "ResetTimeout"), (_leaves, "DriverExitError"), (_interrupts, "KeyboardInterrupt")],
+)
+@pytest.mark.parametrize("whose", ["driver", "toolset"])
+def test_a_reset_that_does_not_end_well_is_laid_to_whose_it_is(resets, error, whose):
+    def driver(request, tools, ctx):
+        return LoopResult(refused=True)
+
+    tools = Tools()
+    (driver if whose == "driver" else tools).reset = resets
+    with InProcess(5.0, cold=True, reset_s=0.1) as executor:
+        failed = executor.execute(loaded(driver), PreparedCase(CASE, REGISTRY, tools), {}, 1)
+        after = executor.execute(loaded(_answers), PreparedCase(CASE, REGISTRY, Tools()), {}, 1)
+    assert failed.outcome == {"driver": "driver_error", "toolset": "infrastructure"}[whose]
+    assert failed.error["type"] == error
+    assert failed.latency_s == 0.0
+    assert after.outcome == "refused"
+
+
 def test_another_thread_is_refused_with_the_reason():
     caught = []
 
