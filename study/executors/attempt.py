@@ -22,8 +22,8 @@ from study.executors.settling import NO_REPORT, TIMED_OUT
 from study.executors.trials import RESET_S, Execution, flat, produced_bytes
 from study.records import Outcome, Produced
 
-START_S = 120.0
-"""How long a worker may take to start."""
+START_S = 600.0
+"""How long a worker may take to start, the setup of its driver included."""
 
 MARGIN_S = 1.0
 """How long beyond the time limit a worker may take to end its driver and answer."""
