@@ -200,12 +200,23 @@ def _design(table: RunTable) -> dict[str, Any]:
         "rungs": sorted(frame["rung"].unique().to_list()),
         **{name: value for name, value in declared.items() if value is not None},
         "trial_timeout_s": protocol.limits.trial_timeout_s,
+        **_declared_budgets(protocol),
         "resamples": protocol.analysis.resamples,
         "analysis_seed": protocol.analysis.seed,
         **_declared_weights(table),
         **({} if protocol.analysis.multiplicity == "fixed-sequence" else _several_claims(protocol)),
         **{key: table.lock[key] for key in _LOCKED if key in table.lock},
     }
+
+
+def _declared_budgets(protocol: Protocol) -> dict[str, Any]:
+    """Return the budgets, the rate and the retries that are declared."""
+    names = ("max_wall_s", "max_tokens", "max_calls", "trials_per_minute")
+    limits = {name: getattr(protocol.limits, name) for name in names}
+    found = {name: limit for name, limit in limits.items() if limit is not None}
+    if protocol.retries is not None:
+        found["retries"] = msgspec.to_builtins(protocol.retries)
+    return found
 
 
 def _declared_weights(table: RunTable) -> dict[str, Any]:

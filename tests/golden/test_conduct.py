@@ -102,7 +102,9 @@ def test_a_budget_ends_the_run_for_good(mini, limit, per_trial, reason):
     assert sum(row["outcome"] == "cancelled" for row in rows) == 80 - len(attempts(study))
     assert "budget" in (run_folder(study) / "deviations.jsonl").read_text()
     assert study.command("verify", str(run_folder(study))).returncode == 0
-    assert f"the declared {reason}" in (run_folder(study) / "report.md").read_text()
+    report = (run_folder(study) / "report.md").read_text()
+    assert f"the declared {reason}" in report
+    assert f"| {reason} | {per_trial * 20} |" in report
     status = study.command("status", str(run_folder(study)))
     assert f"{reason}: {per_trial * 20:,} of {per_trial * 20:,} used (100 %)" in status.stdout
 
@@ -145,6 +147,7 @@ def test_declared_retries_stay_on_record_and_give_one_final_row(mini, executor):
     assert all(row["completed"] for row in rows)
     report = (run_folder(study) / "report.md").read_text()
     assert "44 attempts were repeated as declared (baseline 0, candidate 44)" in report
+    assert '| retries | outcomes = ["transport_error"], attempts = 3, wait_s = 0.01 |' in report
     usage = json.loads((run_folder(study) / "results.json").read_text())["usage"]
     known = {"known_subtotal": 44, "missing_calls": 0, "total": 44}
     assert usage["candidate"]["fields"] == {"input": known, "output": known}
