@@ -17,7 +17,6 @@ from analysis.contrasts import (
     quantile_contrast,
     shifts,
 )
-from analysis.distribution import banded
 from analysis.intervals import FEW_TASKS, fewest_resamples
 from analysis.quantiles import (
     CENSORED_LEVEL,
@@ -26,6 +25,7 @@ from analysis.quantiles import (
     REPORTED,
     ArmQuantile,
     QuantileDraws,
+    banded,
     draw_quantiles,
 )
 from analysis.results import DecileShift, LatencySummary, QuantileContrast

@@ -14,9 +14,9 @@ from analysis import diagnostics
 from analysis.arms import hard_fails, repeatability
 from analysis.checkup import diagnose
 from analysis.estimates import estimate
-from analysis.ladder import rung_rows
 from analysis.multiplicity import fixed_sequence
 from analysis.results import Estimate, Results, Verdict
+from analysis.rungs import rung_rows
 from analysis.study_latency import TableTimes, study_latency
 from analysis.table import RunTable
 from analysis.usage import summarise_usage

@@ -6,8 +6,17 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 
 from analysis import formatting
-from analysis.benchmark import RUNG_NAMES, Benchmark, DriverResult, FailingRow, RungResult, told_codes
-from analysis.envelope import Envelope, RequestClass, RungEvidence
+from analysis.benchmark import (
+    RUNG_NAMES,
+    Benchmark,
+    DriverResult,
+    Envelope,
+    FailingRow,
+    RequestClass,
+    RungEvidence,
+    RungResult,
+    told_codes,
+)
 from analysis.report import benchmark_changes, markdown_page
 from analysis.report.benchmark_words import cases_of, of_cases, over_tasks, rung_list, share
 from analysis.report.blocks import Block, Box, Bullets, Facts, Figure, Heading, Page, Paragraph, Table, Tone

@@ -13,14 +13,11 @@ import click
 import msgspec
 
 from analysis.benchmark import Benchmark, Check, Times
-from analysis.changes import compare, read_benchmark
 from analysis.formatting import paragraph, text_table
-from analysis.ladder import driver_result
+from analysis.ladder import build_envelope, case_entries, compare, driver_result, read_benchmark, suite_entry
 from analysis.report.benchmark import decision, headline, render_benchmark, split_words
 from analysis.report.benchmark_changes import delta
 from analysis.report.benchmark_words import share
-from analysis.requests import case_entries, suite_entry
-from analysis.routing import build_envelope
 from study.digest import digest_file, encode_json, is_object, read_bytes
 from study.environment import toolkit_version
 from study.errors import InputError

@@ -18,7 +18,7 @@ from analysis.contrasts import (
     shift_function,
 )
 from study.errors import InputError
-from tests.analysis.test_quantiles import times
+from tests.analysis.quantiles.test_drawing import times
 
 
 @pytest.mark.parametrize("level", [0.8, 0.9, 0.95, 0.99])

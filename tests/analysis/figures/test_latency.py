@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from analysis.distribution import distribution
 from analysis.figures import distributions, to_svg
+from analysis.quantiles import distribution
 from analysis.results import LatencySummary
 
 

@@ -8,12 +8,11 @@ import msgspec
 import pytest
 
 from analysis.benchmark import Check
-from analysis.changes import compare
+from analysis.ladder import build_envelope, compare
 from analysis.report import render_benchmark
 from analysis.report.benchmark import decision, headline
 from analysis.report.benchmark_changes import delta
 from analysis.report.benchmark_words import of_cases, rung_list, share
-from analysis.routing import build_envelope
 from study.records import RUNGS
 from tests.support.benchmarks import (
     BAD,

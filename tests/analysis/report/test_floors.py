@@ -21,6 +21,7 @@ ESTIMATORS = {
         "proportions",
         "reliability",
         "resampling",
+        "rungs",
         "sequential",
         "table",
         "usage",

@@ -7,7 +7,7 @@ from analysis.quantiles import draw_quantiles
 from analysis.report import render_report
 from analysis.results import QuantileSummary
 from analysis.study_latency import PROBABILITIES
-from tests.analysis.test_quantiles import times
+from tests.analysis.quantiles.test_drawing import times
 
 
 def told(make_results, **changes):

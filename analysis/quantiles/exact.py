@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.harrell_davis import Counts, Window, harrell_davis
+from analysis.quantiles.windows import Counts, Window, harrell_davis
 from analysis.resampling import CHUNK_CELLS
 from analysis.taskvalues import Floats
 

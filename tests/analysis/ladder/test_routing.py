@@ -7,7 +7,7 @@ import json
 import msgspec
 import pytest
 
-from analysis.routing import build_envelope
+from analysis.ladder import build_envelope
 from tests.support.benchmarks import BAD, FABRICATED, MISS, RESULT, WAIVED, driver, entries
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse, special
 
-from analysis.harrell_davis import beta_shape, reaches
+from analysis.quantiles.windows import beta_shape, reaches
 from analysis.resampling import task_weights
 from analysis.taskvalues import Floats
 from analysis.timing import SortedTimes

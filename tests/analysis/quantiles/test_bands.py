@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 from statsmodels.distributions.empirical_distribution import _conf_set
 
-from analysis.distribution import MOST_POINTS, distribution
+from analysis.quantiles.bands import MOST_POINTS, distribution
 from study.errors import InputError
 
 

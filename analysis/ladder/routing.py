@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from analysis.benchmark import RUNG_NAMES, Answer, CaseEntry, DriverResult, RungResult, told_codes
-from analysis.envelope import (
+from analysis.benchmark import (
+    RUNG_NAMES,
+    Answer,
+    CaseEntry,
+    DriverResult,
     Envelope,
     EnvelopeCapability,
     EnvelopeLadder,
@@ -16,9 +19,11 @@ from analysis.envelope import (
     RequestClass,
     Routing,
     RungEvidence,
+    RungResult,
+    told_codes,
 )
 from analysis.intervals import FEW_TASKS
-from analysis.ladder import task_rate
+from analysis.ladder.measured import task_rate
 from analysis.results import Interval
 from study.digest import digest
 from study.grading.rollup import COMPLETION_FLOOR, percent

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from scipy.stats.mstats import hdquantiles
 
-from analysis import quantiles
 from analysis.contrasts import expanded_interval, latency_summaries, quantile_contrast
-from analysis.harrell_davis import window
 from analysis.quantiles import draw_quantiles
+from analysis.quantiles import drawing as quantiles
+from analysis.quantiles.exact import _kinds, window_draws
+from analysis.quantiles.windows import window
 from analysis.taskvalues import trial_groups
 from analysis.timing import sort_times
-from analysis.window_draws import _kinds, window_draws
 from study.errors import InputError
 
 

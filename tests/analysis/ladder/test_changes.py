@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from analysis.benchmark import Benchmark, SuiteEntry
-from analysis.changes import compare, read_benchmark
+from analysis.ladder import compare, read_benchmark
 from study.errors import InputError
 from tests.support.benchmarks import MISS, PASS, RESULT, WRONG, benchmark, driver, entries
 

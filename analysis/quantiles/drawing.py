@@ -9,14 +9,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.harrell_davis import order_statistic, point, window
 from analysis.intervals import FEW_TASKS, check_resamples, clopper_pearson_upper
+from analysis.quantiles.binned import MANY_TASKS, binned_draws, binned_window
+from analysis.quantiles.exact import window_draws
+from analysis.quantiles.windows import order_statistic, point, window
 from analysis.resampling import CHUNK_CELLS, generator
 from analysis.results import Status
 from analysis.taskvalues import Floats, Ragged, TrialScores, check_same_tasks
 from analysis.timing import SortedTimes, checked_flags, checked_times, sort_times
-from analysis.window_draws import window_draws
-from analysis.window_sums import MANY_TASKS, binned_draws, binned_window
 from study.errors import InputError
 from study.records import ARMS
 
@@ -121,8 +121,8 @@ def draw_quantiles(
     -----
     Up to 200,000 trials an arm every resample is evaluated exactly: the times are sorted once, and the
     weights of the tasks cumulated inside a window around the quantile. Beyond, the window is binned
-    (:mod:`analysis.window_sums`), and from 4,000 tasks on its sums come from their normal law; limits then
-    differ from those of the exact evaluation by less than 3 % of the width of the interval.
+    (:mod:`analysis.quantiles.binned`), and from 4,000 tasks on its sums come from their normal law; limits
+    then differ from those of the exact evaluation by less than 3 % of the width of the interval.
     """
     for q in probabilities:
         if not 0 < q < 1:

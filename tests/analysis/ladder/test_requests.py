@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.requests import answer_of, case_entries, topics_of
+from analysis.ladder.requests import answer_of, case_entries, topics_of
 from study.cases import Case, Suite, SuiteFile, TaskEntry
 from study.registry import Capability, Registry
 

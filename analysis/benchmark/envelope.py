@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from analysis.benchmark import Answer
+from analysis.benchmark.cases import Answer
 from analysis.results import Interval
 from study.records import Record
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import special
 from scipy.stats.mstats import hdquantiles
 
-from analysis.harrell_davis import harrell_davis, order_statistic, point, window
+from analysis.quantiles.windows import harrell_davis, order_statistic, point, window
 from analysis.taskvalues import trial_groups
 from analysis.timing import FINE_UNIT, sort_times
 
