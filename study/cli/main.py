@@ -135,4 +135,5 @@ def _give_up_output() -> None:
 
 
 def _as_interrupt(signum: int, frame: FrameType | None) -> None:
-    signal.raise_signal(signal.SIGINT)
+    # not by way of SIGINT, which is ignored in whatever a shell started in the background
+    raise KeyboardInterrupt

@@ -340,12 +340,16 @@ def test_an_unfinished_run_whose_inputs_were_changed_runs_no_further_trial(mini,
     check_one_timeout(study, len(attempts(study)) - 1)
 
 
-def test_an_interrupt_while_the_report_is_written_says_how_to_go_on(mini):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_while_the_report_is_written_says_how_to_go_on(mini, number):
     study = mini(tasks=20)
     assert study.command("freeze", study.protocol.name).returncode == 0
+    # a shell lets what it starts in the background ignore SIGINT, but not SIGTERM
+    handler = "signal.default_int_handler" if number == signal.SIGINT else "signal.SIG_IGN"
     patch = (
         "import os, signal\nimport analysis.summary as s\nsummarise = s.summarise\n"
-        "s.summarise = lambda *a, **k: (os.kill(os.getpid(), signal.SIGINT), summarise(*a, **k))[1]"
+        f"signal.signal(signal.SIGINT, {handler})\n"
+        f"s.summarise = lambda *a, **k: (os.kill(os.getpid(), {int(number)}), summarise(*a, **k))[1]"
     )
     done = run_impatiently(study, patch)
     assert done.returncode == 130
