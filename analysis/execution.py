@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import polars as pl
 
@@ -124,7 +125,7 @@ def _row(
     name: str, arm: str | None, found: Slope, what: str, seen: str = "", endpoint: str = _ENDPOINT
 ) -> Diagnostic:
     unit = _UNITS[endpoint]
-    limits = found.interval
+    limits = _possible(found.interval, unit)
     if found.estimate is None or limits is None:
         return _unknown(name, endpoint, unit, arm, f"{what}: {_WHY[found.status]}", found.n_tasks)
     number = formatting.quantity(found.estimate, unit, bounds=(0.0,))
@@ -142,6 +143,14 @@ def _row(
         status="noticed" if noticed else "ok",
         sentence="; ".join([*told, seen] if seen else told),
     )
+
+
+def _possible(limits: Interval | None, unit: str) -> Interval | None:
+    """Return an interval without what no difference of shares can be."""
+    if unit != "proportion" or limits is None or limits.low is None or limits.high is None:
+        return limits
+    low, high = (min(max(limit, -1.0), 1.0) for limit in (limits.low, limits.high))
+    return msgspec.structs.replace(limits, low=low, high=high)
 
 
 def _excludes_zero(limits: Interval) -> bool:

@@ -6,6 +6,7 @@ from itertools import islice
 from pathlib import Path
 from statistics import fmean, median
 
+from study.digest import JSON, is_object
 from study.errors import StudyError
 from study.journal import Attempt, read_entries
 from study.lock import lock_digest, read_lock
@@ -83,8 +84,10 @@ def forecast(protocol: Protocol, n_pairs: int) -> Forecast:
     )
 
 
-def last_run(base: Path) -> LastRun | None:
-    """Return what trials took in the newest run below ``runs/<study>``.
+def last_run(base: Path, arms: JSON) -> LastRun | None:
+    """Return what trials took in the newest run of these arms below ``runs/<study>``.
+
+    ``arms`` is that section of a lock; runs of other drivers, stamps or settings say nothing.
 
     Returns
     -------
@@ -92,11 +95,11 @@ def last_run(base: Path) -> LastRun | None:
         None when there is no run, none of its trials is over, or its journal cannot be read: this is an
         expectation, and `study verify` is for the rest.
     """
-    journals = [path for path in base.glob("*/journal.jsonl") if path.is_file()]
-    if not journals:
-        return None
-    newest = max(journals, key=lambda path: path.stat().st_mtime)
     try:
+        journals = [path for path in base.glob("*/journal.jsonl") if path.is_file() and _ran(path, arms)]
+        if not journals:
+            return None
+        newest = max(journals, key=lambda path: path.stat().st_mtime)
         entries = read_entries(newest, lock_digest(read_lock(RunFolder(newest.parent).lock)))
         latencies = [
             entry.latency_s
@@ -108,3 +111,18 @@ def last_run(base: Path) -> LastRun | None:
     if not latencies:
         return None
     return LastRun(median_s=median(latencies), mean_s=fmean(latencies), n_trials=len(latencies))
+
+
+def _ran(journal: Path, arms: JSON) -> bool:
+    """Whether a run was one of these arms, whatever became of their sources since."""
+    return _identities(read_lock(RunFolder(journal.parent).lock).get("arms")) == _identities(arms)
+
+
+def _identities(arms: JSON) -> dict[str, JSON]:
+    if not is_object(arms):
+        return {}
+    return {
+        arm: [entry.get(key) for key in ("driver", "stamp", "config")]
+        for arm, entry in arms.items()
+        if is_object(entry)
+    }

@@ -49,6 +49,15 @@ def choose_folder(base: Path, stamp: str, plan: Plan) -> tuple[RunFolder, bool]:
     return RunFolder(next_in_series(base, stamp)), False
 
 
+def finished_run(base: Path, stamp: str, plan: Plan) -> RunFolder | None:
+    """Return the newest run of a stamp if it is sealed and of this plan."""
+    existing = series(base, stamp)
+    folder = RunFolder(existing[-1]) if existing else None
+    if folder is None or not folder.sealed or lock_digest(read_lock(folder.lock)) != plan.lock_digest:
+        return None
+    return folder
+
+
 def create(folder: RunFolder, base: Path, plan: Plan, executor: str, workers: int) -> None:
     """Write what does not depend on any trial; repeated as a whole when it was cut off before the journal."""
     with writing(folder.path):

@@ -225,9 +225,14 @@ def _add_attempted(row: dict[str, JSON], attempt: int, grade: Grade) -> None:
     row["failure"] = "hallucination"
 
 
+def is_regression(outcome: str, *, passed: bool) -> bool:
+    """Whether a candidate broke a case that the lock lists as passing."""
+    return not passed and outcome not in _NOBODYS_FAULT
+
+
 def _add_regression(row: dict[str, JSON]) -> None:
     """Add the hard fail of a candidate that fails a case which the lock lists as passing."""
-    if not row["passed"] and row["outcome"] not in _NOBODYS_FAULT:
+    if is_regression(row["outcome"], passed=row["passed"]):
         row["hard_fails"] = sorted({*row["hard_fails"], REGRESSION})
 
 

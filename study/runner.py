@@ -378,6 +378,8 @@ class _Walk:
         self.journal.append(self._attempt(assignment, done))
         self.tried.add(done.trial, done.attempt, execution.outcome, retried=done.retried)
         self.budget.add(execution.usage)
+        if done.retried or execution.outcome == "cancelled":
+            self.tally.mark(assignment, execution)
         if done.retried:
             self.rate.start(1)
             self._emit("retry", f"{execution.outcome}: one more attempt of trial {done.trial}")

@@ -68,6 +68,7 @@ _ADVICE = {
     errno.EFBIG: "raise the limit on the size of a file (`ulimit -f`)",
     errno.EROFS: "make the file system writable again",
     errno.EIO: "check the disk: it reports errors",
+    errno.EBADF: "a driver closed files of this process: use --executor process",
     errno.EACCES: "make the place writable for this user",
 }
 

@@ -268,12 +268,12 @@ class Stage:
             self._loop.close()
         if self._trials is not None:
             self._trials.__exit__()
-        if self._exits is not None:
-            self._exits.__exit__()
         if self._watchdog is not None:
             self._watchdog.__exit__()
         if self._bench is not None:
             self.failures += self._bench.close()
+        if self._exits is not None:
+            self._exits.__exit__()
 
 
 def _bench(plan: Plan) -> Bench:

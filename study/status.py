@@ -13,7 +13,7 @@ from study.convert import convert
 from study.digest import JSON, is_object, read_bytes, read_json_file
 from study.environment import Environment, read_environment
 from study.errors import InputError, IntegrityError, RunError
-from study.journal import AttemptSummary, Progress, Session, read_progress
+from study.journal import AttemptSummary, Progress, Session, Stop, read_progress
 from study.lock import lock_digest, read_lock
 from study.pace import Budget, wall_s
 from study.protocol import parse_ceiling
@@ -133,12 +133,15 @@ def study_runs(path: Path) -> list[Path]:
     return sorted(lock.parent for lock in path.glob("*/lock.json")) if path.is_dir() else []
 
 
-def _budgets(limits: JSON, attempts: Sequence[AttemptSummary]) -> tuple[tuple[str, float, float], ...]:
-    """Return what the sessions so far used of each declared budget."""
+def _budgets(
+    limits: JSON, attempts: Sequence[AttemptSummary], stop: Stop | None
+) -> tuple[tuple[str, float, float], ...]:
+    """Return what the sessions so far used of each declared budget; what ended the run, as it was then."""
     declared = convert(limits, Limits, "lock.json: protocol.limits", IntegrityError)
     took_s = wall_s((attempt.session, attempt.elapsed_s) for attempt in attempts)
     budget = Budget(declared, wall_s=took_s, usages=[attempt.usage for attempt in attempts])
-    return tuple((use.name, use.limit, use.amount) for use in budget.used())
+    ended = {} if stop is None else {stop.reason: stop.used}
+    return tuple((use.name, use.limit, ended.get(use.name, use.amount)) for use in budget.used())
 
 
 def _status(folder: RunFolder) -> Status:
@@ -173,7 +176,7 @@ def _status(folder: RunFolder) -> Status:
         else 0,
         sessions=_sessions(progress.sessions if progress else (), finals),
         torn_bytes=torn,
-        budgets=_budgets(lock["protocol"]["limits"], attempts),
+        budgets=_budgets(lock["protocol"]["limits"], attempts, stop),
         stopped=f"{stop.reason} = {stop.limit:g}: {stop.used:g} used" if stop else None,
         trouble=tuple(_trouble(lock, finals)),
     )

@@ -8,6 +8,7 @@ from study.executors import Execution
 from study.grading import compile_case
 from study.journal import Attempt, Progress, read_entries, revived
 from study.plan import Plan
+from study.product import is_regression
 from study.records import ARMS, Produced
 from study.runs import RunFolder
 from study.schedule import Assignment
@@ -45,10 +46,14 @@ class Tally:
             for part in plan.selection.suites
             for case in part.cases
         }
+        self._pinned = {*plan.lock.get("pinned", ())}
+        self._hallucinated: set[int] = set()
         if state is not None and watched:
             for entry in read_entries(folder.journal, plan.lock_digest):
                 if isinstance(entry, Attempt) and entry.final:
-                    self._count(entry.arm, entry.case_id, entry.produced)
+                    self._count(entry.trial, entry.arm, entry.case_id, entry.produced)
+                elif isinstance(entry, Attempt):
+                    self._mark(entry.trial, entry.case_id, entry.produced)
 
     @property
     def pooled(self) -> Counts:
@@ -65,13 +70,29 @@ class Tally:
     def add(self, assignment: Assignment, execution: Execution) -> None:
         """Count a final attempt."""
         if self._watched:
-            self._count(assignment.arm, assignment.case_id, revived(bytes(execution.produced)))
+            produced = revived(bytes(execution.produced))
+            self._count(assignment.trial, assignment.arm, assignment.case_id, produced)
 
-    def _count(self, arm: str, case_id: str, produced: Produced) -> None:
+    def mark(self, assignment: Assignment, execution: Execution) -> None:
+        """Keep in mind what an attempt hallucinated that is not the last: it counts for its trial."""
+        if self._watched:
+            self._mark(assignment.trial, assignment.case_id, revived(bytes(execution.produced)))
+
+    def _mark(self, trial: int, case_id: str, produced: Produced) -> None:
+        if self._graders[case_id](produced).hallucinated:
+            self._hallucinated.add(trial)
+
+    def _count(self, trial: int, arm: str, case_id: str, produced: Produced) -> None:
         counts = self.by_arm[arm]
         grade = self._graders[case_id](produced)
+        passed = grade.passed and trial not in self._hallucinated
+        pinned = arm == "candidate" and case_id in self._pinned
         counts.trials += 1
-        counts.failures += not grade.passed
-        counts.hard_fails += bool(grade.hard_fails)
+        counts.failures += not passed
+        counts.hard_fails += (
+            bool(grade.hard_fails)
+            or trial in self._hallucinated
+            or (pinned and is_regression(produced.outcome, passed=passed))
+        )
         counts.timeouts += produced.outcome == "timeout"
         counts.errors += produced.outcome == "driver_error"

@@ -7,6 +7,7 @@ from pathlib import Path
 from study.bundled import runs_root
 from study.declare import prepare
 from study.digest import JSON
+from study.opening import finished_run
 from study.product import grade_run, graded_lines
 from study.runner import Listener, run_plan
 from study.runs import RunFolder, check_stamp, find_run, write_file
@@ -21,8 +22,11 @@ def run(
     workers: int | None = None,
     listener: Listener | None = None,
     unblinded: bool = False,
+    again: bool = False,
 ) -> RunFolder:
     """Run a frozen protocol, or go on with an unfinished run of it, and grade it.
+
+    A plan that was run already is not run again unless that is asked for: its sealed folder is returned.
 
     Parameters
     ----------
@@ -31,8 +35,8 @@ def run(
     out : str or Path, optional
         Replaces the folder ``runs``.
     stamp : str, optional
-        Default: the first 12 hex digits of the lock's digest. A finished run is never touched: the next
-        one is ``<stamp>_001``.
+        Default: the first 12 hex digits of the lock's digest. A finished run is never touched: with
+        ``again`` the next one is ``<stamp>_001``.
     executor : str
         Where trials run: ``inprocess``, ``process`` (worker processes), ``dask`` (worker processes under a
         local Dask cluster) or ``dask://HOST:PORT`` (a running cluster).
@@ -42,6 +46,8 @@ def run(
         Called with each :class:`study.runner.Event`.
     unblinded : bool
         Whether the listener shows counts per arm, which is recorded as a deviation.
+    again : bool
+        Run once more what was run and sealed already; the number of the run is told in its report.
 
     Returns
     -------
@@ -58,6 +64,9 @@ def run(
     plan = prepare(protocol)
     base = (Path(out) if out is not None else runs_root(plan.protocol_path)) / plan.protocol.id
     wanted = check_stamp(stamp) if stamp is not None else None
+    done = None if again else finished_run(base, wanted or plan.lock_digest[:12], plan)
+    if done is not None:
+        return done
     told = {"listener": listener} if listener is not None else {}
     folder = run_plan(
         plan, base, stamp=wanted, executor=executor, workers=workers, unblinded=unblinded, **told

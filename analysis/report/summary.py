@@ -46,6 +46,7 @@ def render_summary(results: Results, *, exit_code: int, paths: Mapping[str, str]
         *_row("verdict", wording.headline(results).removeprefix("Verdict: "), most=1),
         *_row("", wording.sentence(results), most=3),
         *(_row("floors", floors, most=1) if (floors := wording.floor_warning(results)) else []),
+        *(_row("run", repeated, most=1) if (repeated := wording.repeated_run(results)) else []),
         *_primary(results),
         *_row("hard fails", "; ".join(_hard_fails(results, arm) for arm in ARMS), most=1),
         *_row("exit code", f"{exit_code}: {meaning(exit_code, results)}", most=1),

@@ -113,6 +113,14 @@ def floor_warning(results: Results) -> str | None:
     return f"The {floors[0]} is a floor driver: an anchor, and no candidate for use ({name})."
 
 
+def repeated_run(results: Results) -> str | None:
+    """Return what has to be said of a plan that was run more than once: a second look is no first one."""
+    number, known = (results.design.get(key) for key in ("run_number", "runs_known"))
+    if not isinstance(number, int) or number < 2:
+        return None
+    return f"{number} of {known} known for this lock: the plan had been run before this result"
+
+
 def driver_name(results: Results, arm: str) -> str:
     """Return the name of an arm's driver as it was written."""
     name = results.arms.get(arm, {}).get("driver")

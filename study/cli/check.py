@@ -29,8 +29,22 @@ def command(protocol: str, seal: bool) -> int:
     _warn(declared)
     _show(declared)
     refuse_unsupported(declared)
-    click.echo(f"\nok; next: study freeze {shell_quoted(protocol)}")
+    click.echo(f"\nok; next: {_next(declared, shell_quoted(protocol))}")
     return 0
+
+
+def _next(declared: Declared, name: str) -> str:
+    """Return the command that comes next; a lock that differs is replaced on purpose only."""
+    from study.declare import current_lock
+    from study.lock import differences, lock_path, read_lock
+
+    place = lock_path(declared.path)
+    if not place.exists():
+        return f"study freeze {name}"
+    stored = read_lock(place)
+    if differences(stored, current_lock(declared, stored.get("supersedes"))):
+        return f"study freeze {name} --replace (the lock that is there is of another plan)"
+    return f"study run {name} (it is frozen as it is)"
 
 
 def _warn(declared: Declared) -> None:
@@ -80,6 +94,7 @@ def _show(declared: Declared) -> None:
 def _time(declared: Declared, n_pairs: int) -> list[str]:
     """Say how long the run takes at most and at least, and what the last one lets expect."""
     from study.bundled import runs_root
+    from study.declare import current_lock
     from study.forecast import forecast, last_run
 
     limits, plan = declared.protocol.limits, forecast(declared.protocol, n_pairs)
@@ -102,7 +117,7 @@ def _time(declared: Declared, n_pairs: int) -> list[str]:
             f"budget: no pair starts after {limits.max_wall_s:,g} s"
             + (", and the rate limit lets the last one start later than that" if late else "")
         )
-    last = last_run(runs_root(declared.path) / declared.protocol.id)
+    last = last_run(runs_root(declared.path) / declared.protocol.id, current_lock(declared)["arms"])
     return lines if last is None else [*lines, _expectation(plan, last)]
 
 

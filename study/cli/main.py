@@ -81,7 +81,14 @@ def group() -> None:
 
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line; every way out has a message and a documented exit code."""
-    sys.exit(_run(arguments))
+    try:
+        code = _run(arguments)
+    except OSError:
+        if os.environ.get("STUDY_DEBUG"):
+            raise
+        # the message itself could not be written: whoever called reads the exit code
+        code = 2
+    sys.exit(code)
 
 
 def _run(arguments: list[str] | None) -> int:

@@ -86,7 +86,7 @@ def _show(status: Status) -> None:
 def _budget(name: str, limit: float, amount: float) -> str:
     from analysis.formatting import percent
 
-    told = f"{amount:,.1f}" if name == "max_wall_s" else f"{amount:,.0f}"
+    told = f"{amount:,.3g}" if name == "max_wall_s" and amount < 100 else f"{amount:,.0f}"
     return f"{name}: {told} of {limit:,.15g} used ({percent(amount / limit, 0)})"
 
 

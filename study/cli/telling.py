@@ -14,7 +14,7 @@ from study.digest import JSON, is_object, pretty, read_json_file, read_json_line
 from study.environment import Environment, read_environment
 from study.errors import IntegrityError, RunError
 from study.notes import closing
-from study.runs import RunFolder, find_run, write_file, write_manifest, writing
+from study.runs import RunFolder, check_manifest, find_run, write_file, write_manifest, writing
 
 if TYPE_CHECKING:
     from analysis.results import Results
@@ -108,10 +108,12 @@ def tell(folder: RunFolder, shown_from: Path) -> int:
     Parameters
     ----------
     folder : RunFolder
-        With journal and product complete and not sealed yet.
+        With journal and product complete; of a sealed one the stored results are printed.
     shown_from : Path
         Printed paths are relative to it where that is shorter.
     """
+    if folder.sealed:
+        return _tell_again(folder, shown_from)
     if not folder.product.exists():
         raise RunError(
             "the run is not finished: it has no product.jsonl",
@@ -125,6 +127,17 @@ def tell(folder: RunFolder, shown_from: Path) -> int:
         place = shell_quoted(_short(folder.path, shown_from))
         say(f"interrupted: the report is not whole, every trial is kept\n  next: study report {place}")
         return INTERRUPTED
+    _print_summary(folder, results, shown_from)
+    return exit_code(results)
+
+
+def _tell_again(folder: RunFolder, shown_from: Path) -> int:
+    changed = check_manifest(folder)
+    if changed:
+        raise IntegrityError(
+            changed[0], where=str(folder.path), next_step="`study verify RUN` lists all changes"
+        )
+    results = stored_results(folder)
     _print_summary(folder, results, shown_from)
     return exit_code(results)
 

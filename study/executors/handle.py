@@ -30,7 +30,7 @@ STEP_S = 0.1
 END_S = 1.0
 """How long a worker whose connection is gone may take to end."""
 
-CLOSE_S = 10.0
+CLOSE_S = 20.0
 TAIL_BYTES = 4096
 TAIL_SHOWN_BYTES = 600
 MARK = "DRIVER_STUDY_WORKER"
@@ -127,7 +127,7 @@ class Handle:
             if isinstance(message, Closed):
                 failures = message.failures
         except (ClosedError, LateError, RubbishError) as failure:
-            failures = [f"a worker process did not close: {failure or 'no answer'}"]
+            failures = [f"a worker process did not close: {str(failure) or 'no answer'}"]
         self.kill()
         return failures
 

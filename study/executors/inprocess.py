@@ -259,6 +259,27 @@ class InProcess:
             asyncio._set_running_loop(outer)  # pyright: ignore[reportPrivateUsage, reportAttributeAccessIssue]
 
 
+def within(seconds: float, action: Callable[[], object]) -> None:
+    """Call a function and raise :class:`Backstop` in it after so many seconds; in the main thread only.
+
+    In another thread there is no such limit.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        action()
+        return
+    previous = signal.signal(SIGALRM, _raise_backstop)
+    try:
+        setitimer(ITIMER_REAL, seconds, REPEAT_ALARM_S)
+        action()
+    finally:
+        setitimer(ITIMER_REAL, 0)
+        signal.signal(SIGALRM, previous)
+
+
+def _raise_backstop(signum: int, frame: FrameType | None) -> None:
+    raise Backstop
+
+
 def discard(loop: asyncio.AbstractEventLoop) -> None:
     """Cancel what is left on a loop that was broken off, and close it."""
     tasks = asyncio.all_tasks(loop)

@@ -9,9 +9,12 @@ from typing import Any
 from study.driver import Toolset
 from study.drivers import LoadedDriver
 from study.errors import StudyError
-from study.executors.inprocess import InProcess
-from study.executors.settling import DriverExitError
+from study.executors.inprocess import InProcess, within
+from study.executors.settling import Backstop, DriverExitError, described
 from study.executors.trials import Execution, PreparedCase
+
+CLOSE_S = 8.0
+"""How long each driver and each toolset may take to close."""
 
 
 class Bench:
@@ -64,7 +67,7 @@ class Bench:
                 driver.setup(self.config(arm))
             except StudyError:
                 raise
-            except (Exception, DriverExitError) as error:
+            except (Exception, SystemExit, DriverExitError) as error:
                 raise StudyError(
                     f"the driver's setup failed: {type(error).__name__}: {error}",
                     where=f"arms.{arm}.driver = {driver.name!r}",
@@ -83,9 +86,12 @@ class Bench:
         failures: list[str] = []
         for what, close in closers:
             try:
-                close()
-            except Exception as error:
-                failures.append(f"closing the {what} failed: {type(error).__name__}: {error}")
+                within(CLOSE_S, close)
+            except Backstop:
+                failures.append(f"closing the {what} did not end within {CLOSE_S:g} s")
+            except BaseException as error:
+                told = described(error)
+                failures.append(f"closing the {what} failed: {told['type']}: {told['message']}")
         return failures
 
 

@@ -40,6 +40,8 @@ class Watchdog:
             [sys.executable, "-I", "-S", script, str(os.getpid()), str(self._limit_s), marker],
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
+            # out of reach of a Ctrl-C, which a terminal sends to a whole group of processes
+            start_new_session=True,
         )
         self._thread = threading.Thread(target=self._beat, name="watchdog", daemon=True)
         self._thread.start()
@@ -53,7 +55,8 @@ class Watchdog:
         if process is not None and process.stdin is not None:
             with suppress(OSError):
                 os.write(process.stdin.fileno(), b".")
-            process.stdin.close()
+            with suppress(OSError):
+                process.stdin.close()
             process.wait()
 
     def _beat(self) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from time import monotonic
 
@@ -198,12 +199,16 @@ class Journal:
         Raises
         ------
         RunError
-            When it cannot be made durable, unless that was told before.
+            When it cannot be made durable, unless a failure was told before.
         """
         if self._stream.closed:
             return
+        told = self._failure is not None
         try:
             if not self._lost:
-                self._fsync()
+                with suppress(RunError) if told else nullcontext():
+                    self._fsync()
         finally:
-            self._stream.close()
+            # what was written is durable by now, or said not to be
+            with suppress(OSError):
+                self._stream.close()

@@ -91,7 +91,9 @@ def test_an_earlier_run_lets_expect_how_long_it_takes(mini, latencies, told):
     study = mini()
     folder = study.folder / "runs" / "shop-study" / "some-stamp"
     folder.mkdir(parents=True)
-    lock = {"schema": 1, "protocol_digest": "x"}
+    assert study.command("freeze", "shop.toml").returncode == 0
+    arms = json.loads((study.folder / "shop.lock.json").read_text())["arms"]
+    lock = {"schema": 1, "protocol_digest": "x", "arms": arms}
     (folder / "lock.json").write_text(json.dumps(lock))
     digest = lock_digest(lock)
     attempts = [attempt(n, latency_s=seconds) for n, seconds in enumerate(latencies)]
@@ -99,6 +101,16 @@ def test_an_earlier_run_lets_expect_how_long_it_takes(mini, latencies, told):
     assert rows(study.command("check", "shop.toml"), "time")[-1] == told
     os.truncate(folder / "journal.jsonl", 10)
     assert len(rows(study.command("check", "shop.toml"), "time")) == 1
+
+
+def test_check_names_the_command_that_comes_next(mini):
+    study = mini()
+    assert "ok; next: study freeze shop.toml\n" in study.command("check", "shop.toml").stdout
+    assert study.command("freeze", "shop.toml").returncode == 0
+    assert "ok; next: study run shop.toml (it is frozen" in study.command("check", "shop.toml").stdout
+    study.edit("seed = 11", "seed = 12")
+    assert "ok; next: study freeze shop.toml --replace" in study.command("check", "shop.toml").stdout
+    assert study.command("freeze", "shop.toml", "--replace").returncode == 0
 
 
 def test_only_what_is_declared_is_locked(mini):

@@ -34,6 +34,17 @@ def flaky(request, tools, ctx):
 flaky.stamp = "flaky-1"
 
 
+def flaky_and_wild(request, tools, ctx):
+    with LOG.open("a") as log:
+        log.write(request + "\\n")
+    if request.endswith("order-3") and LOG.read_text().splitlines().count(request) == 1:
+        ctx.dispatch("drop_all_tables", {})
+        return LoopResult(outcome="transport_error", driver="wild-1")
+    return careful(request, tools, ctx)
+
+flaky_and_wild.stamp = "wild-1"
+
+
 def logs(request, tools, ctx):
     with LOG.open("a") as log:
         log.write(f"{time.monotonic()} {request}\\n")
@@ -105,6 +116,9 @@ def test_a_budget_ends_the_run_for_good(mini, limit, per_trial, reason):
     report = (run_folder(study) / "report.md").read_text()
     assert f"the declared {reason}" in report
     assert f"| {reason} | {per_trial * 20} |" in report
+    again = study.command("run", study.protocol.name)
+    assert again.returncode == 3
+    assert "nothing was run" in again.stderr
     status = study.command("status", str(run_folder(study)))
     assert f"{reason}: {per_trial * 20:,} of {per_trial * 20:,} used (100 %)" in status.stdout
 
@@ -152,6 +166,15 @@ def test_declared_retries_stay_on_record_and_give_one_final_row(mini, executor):
     known = {"known_subtotal": 44, "missing_calls": 0, "total": 44}
     assert usage["candidate"]["fields"] == {"input": known, "output": known}
     assert study.command("verify", str(run_folder(study))).returncode == 0
+
+
+@pytest.mark.parametrize("executor", ["inprocess", "process"])
+def test_progress_counts_what_a_repeated_attempt_hallucinated(mini, executor):
+    study = frozen(mini, sections=RETRIES, candidate="flaky_and_wild", tasks=20)
+    done = study.command("run", study.protocol.name, "--executor", executor)
+    assert done.returncode == 1, done.stderr
+    assert "finished: 40 of 40 pairs; 1 failure, 1 hard fail" in done.stderr
+    assert sum(bool(row["hard_fails"]) for row in product(study)) == 1
 
 
 def test_without_declared_retries_nothing_is_repeated(mini):

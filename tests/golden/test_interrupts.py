@@ -359,3 +359,77 @@ def test_an_interrupt_while_the_report_is_written_says_how_to_go_on(mini, number
     again = study.command("report", str(run))
     assert again.returncode in (0, 1, 4), again.stderr
     assert study.command("verify", str(run)).returncode == 0
+
+
+CLOSES = """
+import os
+import time
+
+class Closes:
+    stamp = "closes-1"
+
+    def __call__(self, request, tools, ctx):
+        return refuses(request, tools, ctx)
+
+    def close(self):
+        {ending}
+
+
+closes = Closes()
+"""
+
+
+@pytest.mark.parametrize(
+    "ending, told",
+    [
+        ("os._exit(0)", "os._exit(0)"),
+        ("os.execv('/bin/true', ['true'])", "os.execv"),
+        ("raise SystemExit(0)", "SystemExit"),
+        ("raise KeyboardInterrupt", "KeyboardInterrupt"),
+        ("while True: time.sleep(0.01)", "did not end within 0.2 s"),
+    ],
+)
+def test_a_close_that_ends_or_hangs_costs_a_line_among_the_deviations(mini, ending, told):
+    study = mini(tasks=20, candidate="closes", extra=CLOSES.format(ending=ending))
+    assert study.command("freeze", study.protocol.name).returncode == 0
+    done = run_impatiently(study, "import study.executors.stations as s; s.CLOSE_S = 0.2")
+    assert done.returncode == 1, done.stderr
+    (run,) = study.folder.glob("runs/*/*")
+    assert (run / "manifest.json").exists()
+    assert told in (run / "deviations.jsonl").read_text()
+    assert "verdict" in done.stdout
+
+
+CLOSES_FILES = """
+import os
+
+def closes_files(request, tools, ctx):
+    if request.endswith("order-3"):
+        os.closerange(3, 200)
+    return careful(request, tools, ctx)
+
+closes_files.stamp = "closes-files-1"
+"""
+
+
+def test_a_driver_that_closes_the_files_of_the_run_is_told_what_helps(mini):
+    study = mini(tasks=10, candidate="closes_files", extra=CLOSES_FILES, margin="40 pp")
+    assert study.command("freeze", study.protocol.name).returncode == 0
+    done = run_impatiently(study, "")
+    assert done.returncode == 2
+    assert "--executor process" in done.stderr
+    before = attempts(study)
+    done = study.command("run", study.protocol.name, "--executor", "process")
+    assert done.returncode in (0, 1, 4), done.stderr
+    assert attempts(study)[: len(before)] == before
+
+
+def test_a_message_that_cannot_be_written_changes_no_exit_code(mini):
+    study = mini(tasks=10)
+    done = subprocess.run(
+        ["bash", "-c", f"{sys.executable} -m study.cli run missing.toml 2>/dev/full"],
+        cwd=study.folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        check=False,
+    )
+    assert done.returncode == 2

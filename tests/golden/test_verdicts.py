@@ -159,7 +159,15 @@ def test_two_runs_are_byte_identical_and_the_second_gets_its_own_folder(mini):
     study = mini()
     _, first, _ = finished(study, 1)
     before = {p: p.read_bytes() for p in first.rglob("*") if p.is_file()}
-    assert study.command("run", "shop.toml").returncode == 1
+    told = study.command("run", "shop.toml")
+    assert told.returncode == 1
+    assert "nothing was run: this plan was run already" in told.stderr
+    assert "HARD FAIL" in told.stdout or "verdict" in told.stdout
+    assert [p.name for p in first.parent.iterdir()] == [first.name]
+    again = study.command("run", "shop.toml", "--again")
+    assert again.returncode == 1
+    assert "run         2 of 2 known for this lock" in again.stdout
+    assert "known for this lock" not in told.stdout
     second = first.with_name(first.name + "_001")
     assert (second / "product.jsonl").read_bytes() == (first / "product.jsonl").read_bytes()
     assert {p: p.read_bytes() for p in first.rglob("*") if p.is_file()} == before

@@ -55,10 +55,20 @@ def test_one_pair_waits_for_nothing():
     assert (plan.cool_down_s, plan.paced_s) == (0, 0)
 
 
-def write_run(base, stamp, latencies, *, at, lock_id="x"):
+def arms_of(driver, source_digest="a" * 64):
+    return {
+        arm: {"driver": driver, "stamp": f"{driver}-1", "config": {}, "source_digest": source_digest}
+        for arm in ("baseline", "candidate")
+    }
+
+
+MINE = arms_of("mine:agent")
+
+
+def write_run(base, stamp, latencies, *, at, lock_id="x", arms=MINE):
     folder = base / stamp
     folder.mkdir(parents=True)
-    lock = {"schema": 1, "protocol_digest": lock_id}
+    lock = {"schema": 1, "protocol_digest": lock_id, "arms": arms}
     (folder / "lock.json").write_text(json.dumps(lock))
     attempts = [attempt(n, latency_s=seconds) for n, seconds in enumerate(latencies)]
     more = [attempt(len(attempts), outcome="cancelled", latency_s=99.0)] if latencies else []
@@ -68,21 +78,30 @@ def write_run(base, stamp, latencies, *, at, lock_id="x"):
     return folder / "journal.jsonl"
 
 
+def test_runs_of_other_drivers_say_nothing(tmp_path):
+    write_run(tmp_path, "mine", [0.5, 0.5], at=1000, arms=arms_of("mine:agent", "b" * 64))
+    write_run(tmp_path, "toys", [0.1, 0.1], at=2000, arms=arms_of("toy:agent"))
+    last = last_run(tmp_path, MINE)
+    assert last is not None
+    assert last.median_s == 0.5
+    assert last_run(tmp_path, arms_of("another:agent")) is None
+
+
 def test_the_newest_journal_is_told_and_interrupted_attempts_are_not_counted(tmp_path):
     write_run(tmp_path, "old", [9.0, 9.0, 9.0], at=1000)
     write_run(tmp_path, "new", [0.5, 0.5, 2.0], at=2000, lock_id="y")
-    last = last_run(tmp_path)
+    last = last_run(tmp_path, MINE)
     assert last is not None
     assert (last.median_s, last.mean_s, last.n_trials) == (0.5, 1.0, 3)
 
 
 def test_no_run_no_trial_and_no_readable_journal_let_expect_nothing(tmp_path):
-    assert last_run(tmp_path / "none") is None
-    assert last_run(tmp_path) is None
+    assert last_run(tmp_path / "none", MINE) is None
+    assert last_run(tmp_path, MINE) is None
     write_run(tmp_path, "begun", [], at=1000)
-    assert last_run(tmp_path) is None
+    assert last_run(tmp_path, MINE) is None
     journal = write_run(tmp_path, "broken", [0.5, 0.5], at=2000)
     journal.write_bytes(journal.read_bytes().replace(b"0.5", b"0.6"))
-    assert last_run(tmp_path) is None
+    assert last_run(tmp_path, MINE) is None
     (tmp_path / "broken" / "lock.json").unlink()
-    assert last_run(tmp_path) is None
+    assert last_run(tmp_path, MINE) is None

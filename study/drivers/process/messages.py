@@ -172,7 +172,7 @@ def read_hello(line: bytes) -> Hello:
     """
     data = _object(line)
     if data.get("kind") == "hello" and data.get("protocol", PROTOCOL) != PROTOCOL:
-        raise WireError(f"speaks protocol {data['protocol']!r:.40}; this harness speaks {PROTOCOL}")
+        raise WireError(f"speaks protocol {data['protocol']!r:.40} instead of {PROTOCOL}")
     hello = _read(line, data, {"hello": Hello})
     if not hello.name.strip() or not hello.version.strip():
         raise WireError("sent a hello whose name or version is blank")
