@@ -172,7 +172,7 @@ def test_loading_asks_a_child_for_its_identity_and_ends_it(nursery):
 @pytest.mark.parametrize(
     "hello, said",
     [
-        ("version", "speaks protocol 2; this harness speaks 1"),
+        ("version", "speaks protocol 2 instead of 1"),
         ("blank", "name or version is blank"),
         ("key", "unknown key 'stamp'"),
         ("shape", "hello:version: expected text, got a whole number"),
