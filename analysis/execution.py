@@ -24,7 +24,7 @@ _UNITS = {"completion": "proportion", "latency": "log_ratio"}
 _UNKNOWN = "the order in which the trials ran is not known"
 _WHY = {
     "few_tasks": "fewer than 10 tasks carry no interval",
-    "refused": "it is the same throughout, so that there is no spread to measure",
+    "refused": "every task keeps to one course, so that there is no spread to measure",
 }
 
 

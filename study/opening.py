@@ -128,6 +128,29 @@ def read_unfinished(folder: RunFolder, plan: Plan) -> Progress | None:
     return state
 
 
+def refuse_other_sources(folder: RunFolder, plan: Plan) -> None:
+    """Refuse to pass a finished run off as one of drivers and sources that have changed since.
+
+    Raises
+    ------
+    RunError
+        With what changed.
+    """
+    stored = environment.read_environment(folder.environment)
+    for part, before, now in (
+        ("drivers", stored.drivers, _identities(plan)),
+        ("sources", stored.sources, plan.sources),
+    ):
+        changed = differences({name: before.get(name) for name in now}, dict(now))
+        if changed:
+            raise RunError(
+                f"this plan was run already, with other code: {part}.{changed[0]}",
+                code="run-already",
+                where=str(folder.path),
+                next_step="`study freeze PROTOCOL --replace` for a new plan, or --again to repeat this one",
+            )
+
+
 def _refuse_changed_code(folder: RunFolder, plan: Plan, stored: environment.Environment) -> None:
     parts: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = [
         ("drivers", stored.drivers, _identities(plan)),

@@ -7,7 +7,7 @@ from pathlib import Path
 from study.bundled import runs_root
 from study.declare import prepare
 from study.digest import JSON
-from study.opening import finished_run
+from study.opening import finished_run, refuse_other_sources
 from study.product import grade_run, graded_lines
 from study.runner import Listener, run_plan
 from study.runs import RunFolder, check_stamp, find_run, write_file
@@ -66,6 +66,7 @@ def run(
     wanted = check_stamp(stamp) if stamp is not None else None
     done = None if again else finished_run(base, wanted or plan.lock_digest[:12], plan)
     if done is not None:
+        refuse_other_sources(done, plan)
         return done
     told = {"listener": listener} if listener is not None else {}
     folder = run_plan(

@@ -68,7 +68,7 @@ class PreparedCase:
         return None if self.snapshot is None else self.snapshot()
 
 
-class Execution:
+class Execution(msgspec.Struct):
     """What came of one attempt.
 
     Attributes
@@ -85,26 +85,13 @@ class Execution:
         Seconds that the driver waited through its context.
     """
 
-    __slots__ = ("error", "latency_s", "outcome", "produced", "slept_s", "started_at_s", "usage")
-
-    def __init__(
-        self,
-        outcome: Outcome,
-        produced: msgspec.Raw,
-        *,
-        usage: dict[str, Any] | None = None,
-        error: dict[str, str] | None = None,
-        started_at_s: float,
-        latency_s: float,
-        slept_s: float = 0.0,
-    ) -> None:
-        self.outcome: Outcome = outcome
-        self.produced = produced
-        self.usage = usage
-        self.error = error
-        self.started_at_s = started_at_s
-        self.latency_s = latency_s
-        self.slept_s = slept_s
+    outcome: Outcome
+    produced: msgspec.Raw
+    started_at_s: float
+    latency_s: float
+    usage: dict[str, Any] | None = None
+    error: dict[str, str] | None = None
+    slept_s: float = 0.0
 
 
 DEEPEST = 200

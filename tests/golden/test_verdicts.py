@@ -164,6 +164,11 @@ def test_two_runs_are_byte_identical_and_the_second_gets_its_own_folder(mini):
     assert "nothing was run: this plan was run already" in told.stderr
     assert "HARD FAIL" in told.stdout or "verdict" in told.stdout
     assert [p.name for p in first.parent.iterdir()] == [first.name]
+    study.driver_file.write_text(study.driver_file.read_text() + "\n# changed\n")
+    other = study.command("run", "shop.toml", process=True)
+    assert other.returncode == 2
+    assert "run already, with other code: drivers.baseline.source_digest" in other.stderr
+    study.driver_file.write_text(study.driver_file.read_text().removesuffix("\n# changed\n"))
     again = study.command("run", "shop.toml", "--again")
     assert again.returncode == 1
     assert "run         2 of 2 known for this lock" in again.stdout
