@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import contextlib
 
+import msgspec
 import polars as pl
 
 from analysis import hardfails, proportions, reliability, shares
-from analysis.results import ArmSummary, HardFails, LatencySummary, Reliability, RepeatedPass, Status
+from analysis.results import (
+    ArmSummary,
+    HardFailedTask,
+    HardFails,
+    LatencySummary,
+    Reliability,
+    RepeatedPass,
+    Status,
+)
 from analysis.study_latency import study_latency
 from analysis.study_latency import timed as timed
 from analysis.table import Groups, RunTable, grouped, refuse_unknown, repeated_outcome, score
@@ -18,6 +27,9 @@ SHARES = ("completion", "pass", "result_completion", "timeouts")
 
 MOST_K = 10
 """Largest k up to which pass^k is told for every k; beyond, that of all repetitions is told beside these."""
+
+MOST_NAMED = 20
+"""Tasks with hard fails that are named beside their count; ``product.jsonl`` has each trial."""
 
 MANY_TASKS = 5_000
 """From that many tasks on pass^k is told for one and for all repetitions only: an interval takes a while."""
@@ -75,7 +87,8 @@ def rate_summary(groups: Groups, level: float) -> ArmSummary:
 def hard_fails(table: RunTable) -> dict[str, HardFails]:
     """Count the hard fails of each arm over all planned trials, void pairs included.
 
-    With a declared intraclass correlation (``gates.hard_fail_icc``) there is a second, closer bound.
+    With a declared intraclass correlation (``gates.hard_fail_icc``) there is a second, closer bound. The
+    first :data:`MOST_NAMED` tasks with a hard fail are named, with what their first one was.
 
     Raises
     ------
@@ -89,8 +102,31 @@ def hard_fails(table: RunTable) -> dict[str, HardFails]:
         run = table.frame.filter((pl.col("arm") == arm) & (pl.col("outcome") != "cancelled"))
         part = run.sort("task_id", "trial")
         codes = part.group_by("task_id", maintain_order=True).agg("hard_fails")["hard_fails"].to_list()
-        counted[arm] = hardfails.summarise_hard_fails(codes, icc=table.protocol.gates.hard_fail_icc)
+        found = hardfails.summarise_hard_fails(codes, icc=table.protocol.gates.hard_fail_icc)
+        counted[arm] = msgspec.structs.replace(found, where=_hard_failed_tasks(run))
     return counted
+
+
+def _hard_failed_tasks(run: pl.DataFrame) -> tuple[HardFailedTask, ...]:
+    """Return the first tasks of an arm with a hard fail, in the order of the schedule."""
+    failed = pl.col("hard_fails").list.len() > 0
+    first = {name: pl.col(name).filter(failed).first() for name in ("trial", "case_id", "repetition")}
+    tasks = (
+        run.sort("trial")
+        .group_by("task_id")
+        .agg(
+            **first,
+            count=failed.sum(),
+            trials=pl.len(),
+            codes=pl.col("hard_fails").explode().drop_nulls().unique().sort(),
+            text=pl.col("hard_fail_text").drop_nulls().first(),
+        )
+        .filter(pl.col("count") > 0)
+        .sort("trial")
+        .head(MOST_NAMED)
+    )
+    named = tasks.drop("trial").iter_rows(named=True)
+    return tuple(msgspec.convert(row, HardFailedTask) for row in named)
 
 
 def repeatability(table: RunTable, *, level: float = 0.95) -> dict[str, Reliability]:

@@ -58,6 +58,7 @@ ADDED = frozenset(
         "weights",
         "multiplicity",
         "fallback_weights",
+        "where",
     }
 )
 """Keys that results may lack which were sealed before the version was written into them."""

@@ -12,44 +12,19 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from analysis.graded import ROW_SCHEMA, GradedRow, product_cells, read_rows
 from analysis.taskvalues import Ragged
-from study.convert import convert
 from study.digest import JSON, is_object
 from study.errors import InputError, IntegrityError, RunError
 from study.journal import AttemptSummary, read_progress
 from study.lock import lock_digest
 from study.product import FrozenRun, final_attempts, read_frozen, read_product
 from study.protocol import Protocol
-from study.records import ARMS, HARD_FAIL_CODES, OUTCOMES, Arm, Outcome, Record
+from study.records import ARMS, OUTCOMES, Record
 from study.runs import check_manifest, find_run
 from study.schedule import Assignment
 from study.templates import masker
 from study.usage import FIELDS, summed
-
-ROW_SCHEMA: dict[str, Any] = {
-    "trial": pl.Int64,
-    "pair": pl.String,
-    "position": pl.Int64,
-    "task_id": pl.String,
-    "case_id": pl.String,
-    "rung": pl.String,
-    "template_family": pl.String,
-    "repetition": pl.Int64,
-    "arm": pl.String,
-    "driver": pl.String,
-    "outcome": pl.String,
-    "passed": pl.Boolean,
-    "completed": pl.Boolean,
-    "result_completed": pl.Boolean,
-    "failure": pl.String,
-    "hallucinated": pl.List(pl.String),
-    "hard_fails": pl.List(pl.String),
-    "reasons": pl.List(pl.String),
-    "result_reasons": pl.List(pl.String),
-    "probes": pl.Int64,
-    "n_calls": pl.Int64,
-}
-"""Columns from the product; lists hold codes (their prose stays in ``product.jsonl``)."""
 
 _USAGE = tuple(
     (f"{field}_{part}", field, part) for field in FIELDS for part in ("known_subtotal", "missing_calls")
@@ -72,41 +47,6 @@ MOST_MISSING = 0.10
 ROUNDING = 1e-9
 """What a product of a share and a count may be off by."""
 
-_PLANNED = ("pair", "position", "task_id", "case_id", "repetition", "arm")
-_CODED = ("hallucinated", "reasons", "result_reasons")
-
-
-class Coded(msgspec.Struct, frozen=True, kw_only=True):
-    """An entry of a row with a code; its other keys are for people."""
-
-    code: str
-
-
-class ProductRow(Record):
-    """One graded trial, as ``product.jsonl`` holds it."""
-
-    trial: int
-    pair: str
-    position: int
-    task_id: str
-    case_id: str
-    rung: str
-    template_family: str
-    repetition: int
-    arm: Arm
-    driver: str
-    outcome: Outcome
-    passed: bool
-    completed: bool
-    result_completed: bool
-    failure: str | None
-    hallucinated: list[Coded]
-    hard_fails: list[str]
-    reasons: list[Coded]
-    result_reasons: list[Coded]
-    probes: int
-    n_calls: int
-
 
 class RunTable(Record):
     """A run, or a table from elsewhere, ready for the estimators.
@@ -114,7 +54,7 @@ class RunTable(Record):
     Attributes
     ----------
     frame : polars.DataFrame
-        One row per planned trial in schedule order; columns of :data:`ROW_SCHEMA` and
+        One row per planned trial in schedule order; columns of :data:`analysis.graded.ROW_SCHEMA` and
         :data:`JOINED_SCHEMA`. ``void_pair`` marks both trials of a pair that the declared treatment of an
         outcome voids; ``split_pair`` those of a pair that an interruption split.
     protocol : Protocol
@@ -249,7 +189,7 @@ def build_table(
     Parameters
     ----------
     rows : sequence of JSON
-        Product rows (:class:`ProductRow`), in any order.
+        Product rows (:class:`analysis.graded.GradedRow`), in any order.
     schedule : sequence of Assignment
         Every planned trial.
     protocol, lock
@@ -272,7 +212,7 @@ def build_table(
         contradicts its assignment or holds an unknown key, outcome or code.
     """
     planned = {assignment.trial: assignment for assignment in schedule}
-    found = _read_rows(rows, planned, where)
+    found = read_rows(rows, planned, where)
     absent = sorted(set(planned) - set(found))
     if absent:
         raise IntegrityError(
@@ -280,7 +220,7 @@ def build_table(
         )
     void = _void_pairs(found.values(), protocol)
     records = [
-        _product_cells(found[trial])
+        product_cells(found[trial])
         | _usage_cells(usage.get(trial))
         | {
             "latency_s": latencies.get(trial),
@@ -378,35 +318,9 @@ def complete_pairs(frame: pl.DataFrame) -> int:
     return len(frame) - frame["pair"].n_unique()
 
 
-def _read_rows(rows: Sequence[JSON], planned: Mapping[int, Assignment], where: str) -> dict[int, ProductRow]:
-    found: dict[int, ProductRow] = {}
-    for number, data in enumerate(rows, 1):
-        row = convert(data, ProductRow, f"{where}:{number}", IntegrityError)
-        place = f"{where}:{number} (trial {row.trial})"
-        assignment = planned.get(row.trial)
-        if assignment is None:
-            raise IntegrityError("a trial that was not planned", where=place)
-        if row.trial in found:
-            raise IntegrityError("a second row of the trial", where=place)
-        for name in _PLANNED:
-            told, plan = getattr(row, name), getattr(assignment, name)
-            if told != plan:
-                raise IntegrityError(f"{name} = {told!r}, planned was {plan!r}", where=place)
-        unknown = [code for code in row.hard_fails if code not in HARD_FAIL_CODES]
-        if unknown:
-            raise IntegrityError(f"unknown hard-fail code {unknown[0]!r}", where=place)
-        found[row.trial] = row
-    return found
-
-
-def _void_pairs(rows: Collection[ProductRow], protocol: Protocol) -> set[str]:
+def _void_pairs(rows: Collection[GradedRow], protocol: Protocol) -> set[str]:
     voiding = {name for name in OUTCOMES if getattr(protocol.missing, name, None) == "void-pair"}
     return {row.pair for row in rows if row.outcome in voiding}
-
-
-def _product_cells(row: ProductRow) -> dict[str, Any]:
-    cells: dict[str, Any] = {name: getattr(row, name) for name in ROW_SCHEMA}
-    return cells | {name: [entry.code for entry in cells[name]] for name in _CODED}
 
 
 def _usage_cells(ledger: dict[str, Any] | None) -> dict[str, int | None]:

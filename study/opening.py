@@ -137,37 +137,45 @@ def refuse_other_sources(folder: RunFolder, plan: Plan) -> None:
         With what changed.
     """
     stored = environment.read_environment(folder.environment)
-    for part, before, now in (
-        ("drivers", stored.drivers, _identities(plan)),
-        ("sources", stored.sources, plan.sources),
-    ):
-        changed = differences({name: before.get(name) for name in now}, dict(now))
-        if changed:
-            raise RunError(
-                f"this plan was run already, with other code: {part}.{changed[0]}",
-                code="run-already",
-                where=str(folder.path),
-                next_step="`study freeze PROTOCOL --replace` for a new plan, or --again to repeat this one",
-            )
+    changed = _first_change(_code(stored, plan))
+    if changed is not None:
+        raise RunError(
+            f"this plan was run already, with other code: {changed}",
+            code="run-already",
+            where=str(folder.path),
+            next_step="`study freeze PROTOCOL --replace` for a new plan, or --again to repeat this one",
+        )
 
 
 def _refuse_changed_code(folder: RunFolder, plan: Plan, stored: environment.Environment) -> None:
-    parts: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = [
-        ("drivers", stored.drivers, _identities(plan)),
-        ("sources", stored.sources, plan.sources),
-        ("packages", stored.packages, environment.package_versions()),
-    ]
+    parts = [*_code(stored, plan), ("packages", stored.packages, environment.package_versions())]
     if not isinstance(stored.sdks, str):
         parts.append(("sdks", stored.sdks, environment.sdk_versions()))
+    changed = _first_change(parts)
+    if changed is not None:
+        raise RunError(
+            f"changed since the run began: {changed}",
+            code="changed-during-run",
+            where=str(folder.environment),
+            next_step="restore it and resume, or choose another --stamp to begin a new run",
+        )
+
+
+_Part = tuple[str, Mapping[str, Any], Mapping[str, Any]]
+"""Name of a part of the environment record, as it was when the run began, as it is now."""
+
+
+def _code(stored: environment.Environment, plan: Plan) -> list[_Part]:
+    return [("drivers", stored.drivers, _identities(plan)), ("sources", stored.sources, plan.sources)]
+
+
+def _first_change(parts: Sequence[_Part]) -> str | None:
+    """Return the first entry that is another now, of those that there are now."""
     for part, before, now in parts:
         changed = differences({name: before.get(name) for name in now}, dict(now))
         if changed:
-            raise RunError(
-                f"changed since the run began: {part}.{changed[0]}",
-                code="changed-during-run",
-                where=str(folder.environment),
-                next_step="restore it and resume, or choose another --stamp to begin a new run",
-            )
+            return f"{part}.{changed[0]}"
+    return None
 
 
 def note_start(folder: RunFolder, plan: Plan, state: Progress | None, *, unblinded: bool) -> None:

@@ -23,6 +23,23 @@ def hard_fails(results: Results) -> Iterator[Block]:
         yield Table(caption=caption, headers=headers[:5], rows=tuple(row[:5] for row in rows), right=(1, 2))
     else:
         yield Table(caption=caption, headers=headers, rows=tuple(rows), right=(1, 2))
+    yield from _hard_failed_tasks(results)
+
+
+def _hard_failed_tasks(results: Results) -> Iterator[Block]:
+    """Name the tasks with hard fails, each with what its first one was."""
+    rows: list[tuple[str, ...]] = []
+    for arm, fails in ((arm, results.hard_fails.get(arm)) for arm in ARMS):
+        for task in fails.where if fails is not None else ():
+            first = f"{task.case_id}, repetition {task.repetition}"
+            rows.append((arm, task.task_id, f"{task.count} of {task.trials}", first, task.text))
+        if fails is not None and fails.tasks > len(fails.where) > 0:
+            rest = formatting.counted(fails.tasks - len(fails.where), "more task")
+            rows.append((arm, f"and {rest}", "", "", "product.jsonl has each trial"))
+    if rows:
+        caption = "The tasks with hard fails, in the order of the schedule"
+        headers = ("arm", "task", "trials with one", "first in", "what it was")
+        yield Table(caption=caption, headers=headers, rows=tuple(rows), right=(2,))
 
 
 def _hard_fail_row(arm: str, fails: HardFails | None, *, pilot: bool) -> tuple[str, ...]:

@@ -49,6 +49,7 @@ def render_summary(results: Results, *, exit_code: int, paths: Mapping[str, str]
         *(_row("run", repeated, most=1) if (repeated := wording.repeated_run(results)) else []),
         *_primary(results),
         *_row("hard fails", "; ".join(_hard_fails(results, arm) for arm in ARMS), most=1),
+        *(_row("", named, most=2) if (named := _first_hard_fail(results)) else []),
         *_row("exit code", f"{exit_code}: {meaning(exit_code, results)}", most=1),
     ]
     for label, path in paths.items():
@@ -101,6 +102,15 @@ def _hard_fails(results: Results, arm: str) -> str:
     if fails is None:
         return f"{arm} {formatting.NOT_RECORDED}"
     return f"{arm} {fails.count} in {formatting.counted(fails.trials, 'trial')}"
+
+
+def _first_hard_fail(results: Results) -> str:
+    """Return where the first hard fail of the candidate was, and what; empty without one."""
+    fails = results.hard_fails.get("candidate")
+    if fails is None or not fails.where:
+        return ""
+    first = fails.where[0]
+    return f"candidate, case {first.case_id}, repetition {first.repetition}: {first.text}"
 
 
 def _path(label: str, path: str) -> list[str]:

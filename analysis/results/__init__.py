@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analysis.results.arms import HardFails, Reliability, RepeatedPass, RungRow, UsageSummary
+from analysis.results.arms import HardFailedTask, HardFails, Reliability, RepeatedPass, RungRow, UsageSummary
 from analysis.results.diagnostics import Diagnostic, DiagnosticStatus, OrderEffect
 from analysis.results.endpoints import DESCRIPTIVE, ArmSummary, Estimate, StratumEstimate
 from analysis.results.frozen import Results, Verdict, VerdictOutcome
@@ -23,6 +23,7 @@ __all__ = [
     "DiagnosticStatus",
     "Distribution",
     "Estimate",
+    "HardFailedTask",
     "HardFails",
     "Interval",
     "LatencySummary",

@@ -8,13 +8,30 @@ from analysis.results.intervals import Interval, Status
 from study.records import Record
 
 
+class HardFailedTask(Record):
+    """One task with hard fails: how many of its trials, their codes, and what the first one did.
+
+    ``case_id`` and ``repetition`` name the first such trial of the schedule, ``text`` tells what the grader
+    found in it.
+    """
+
+    task_id: str
+    count: int
+    trials: int
+    codes: tuple[str, ...]
+    case_id: str
+    repetition: int
+    text: str
+
+
 class HardFails(Record):
     """Hard fails of one arm: counted before anything is averaged.
 
     ``count`` events in ``trials`` trials of ``n_tasks`` tasks, ``tasks`` of which had at least one;
     ``upper_bound`` is the one-sided bound on the rate per trial at ``level`` by ``method``. With a declared
     intraclass correlation ``icc``, the trials are worth ``n_effective`` independent ones, and ``icc_bound``
-    is the closer bound of an arm without an event (None with events, where it would not hold).
+    is the closer bound of an arm without an event (None with events, where it would not hold). ``where``
+    names the tasks with events in the order of the schedule, at most 20 of them.
     """
 
     count: int
@@ -28,6 +45,7 @@ class HardFails(Record):
     icc: float | None = None
     n_effective: float | None = None
     icc_bound: float | None = None
+    where: tuple[HardFailedTask, ...] = ()
 
 
 class RepeatedPass(Record):

@@ -10,6 +10,7 @@ import pytest
 from analysis.results import (
     ArmSummary,
     Estimate,
+    HardFailedTask,
     HardFails,
     Interval,
     LatencySummary,
@@ -284,3 +285,23 @@ def make_interval() -> Callable[..., Interval]:
 def scenario() -> Callable[[str], Results]:
     """Return hand-made results by name."""
     return lambda name: _scenarios()[name]()
+
+
+@pytest.fixture
+def with_where() -> Callable[..., Results]:
+    """Return a function that names one task among the hard fails of the candidate."""
+
+    def named(found: Results, text: str = 'unknown-tool at calls[0]: no tool "teleport"') -> Results:
+        task = HardFailedTask(
+            task_id="t-07",
+            count=2,
+            trials=2,
+            codes=("unknown-tool",),
+            case_id="t-07-b",
+            repetition=2,
+            text=text,
+        )
+        fails = msgspec.structs.replace(found.hard_fails["candidate"], where=(task,))
+        return msgspec.structs.replace(found, hard_fails={**found.hard_fails, "candidate": fails})
+
+    return named

@@ -106,6 +106,45 @@ def test_the_declared_correlation_comes_from_the_gates():
     assert hard_fails(make_table(tasks=40))["candidate"].icc is None
 
 
+# --- hard fails are named ----------------------------------------------------------------------------------
+
+
+def invented(tool):
+    problem = {"code": "unknown-tool", "at": "calls[0]", "name": tool, "text": f"no tool {tool!r}"}
+    return {"completed": False, "hallucinated": [problem], "hard_fails": ["unknown-tool"]}
+
+
+def test_each_task_with_a_hard_fail_says_what_the_first_one_was():
+    def trial(planned):
+        if planned.arm == "candidate" and planned.task_id == "t003" and planned.repetition >= 2:
+            return invented("teleport")
+        if planned.arm == "candidate" and planned.task_id == "t007" and planned.case_id.endswith("c2"):
+            text = "reported, but never dispatched: ship"
+            told = {"reasons": [{"code": "FABRICATED_CALL", "text": text}]}
+            return {"completed": False, "hard_fails": ["compatibility-regression", "fabricated-call"]} | told
+        return None
+
+    found = hard_fails(make_table(trial, tasks=12, repetitions=3, cases=2))
+    assert found["baseline"].where == ()
+    by_task = {task.task_id: task for task in found["candidate"].where}
+    assert set(by_task) == {"t003", "t007"}
+    assert (by_task["t003"].count, by_task["t003"].trials, by_task["t003"].codes) == (4, 6, ("unknown-tool",))
+    assert by_task["t003"].repetition in {2, 3}
+    assert by_task["t003"].text == "unknown-tool at calls[0]: no tool 'teleport'"
+    assert (by_task["t007"].count, by_task["t007"].case_id) == (3, "t007-c2")
+    assert by_task["t007"].text == (
+        "fabricated-call: reported, but never dispatched: ship; compatibility-regression"
+    )
+
+
+def test_the_named_tasks_are_the_first_of_the_schedule_and_their_number_is_bounded():
+    table = make_table(lambda planned: invented("x" * 400) if planned.arm == "candidate" else None, tasks=30)
+    found = hard_fails(table)["candidate"]
+    order = table.frame.sort("trial")["task_id"].unique(maintain_order=True).to_list()
+    assert [task.task_id for task in found.where] == order[:20]
+    assert (found.tasks, {len(task.text) for task in found.where}) == (30, {300})
+
+
 def test_rates_weigh_cases_equally_as_the_estimates_do():
     """One case of each task loses half of its trials, and fails more often than the other."""
 

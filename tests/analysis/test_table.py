@@ -5,7 +5,8 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from analysis.table import JOINED_SCHEMA, ROW_SCHEMA, build_table, grouped, score
+from analysis.graded import ROW_SCHEMA
+from analysis.table import JOINED_SCHEMA, build_table, grouped, score
 from study.errors import IntegrityError
 from tests.support.tables import make_table, plan, product_row, written_protocol
 

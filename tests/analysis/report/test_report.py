@@ -365,3 +365,13 @@ def test_results_that_no_endpoint_reads_are_said_to_be_open(make_results) -> Non
     assert "compares calls" not in render_report(make_results())
     read = msgspec.structs.replace(make_results().endpoints[0], name="result_completion")
     assert "compares calls" not in render_report(make_results(design=design, endpoints=(read,)))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_tasks_with_hard_fails_are_named(scenario, with_where, page: str) -> None:
+    text = flat(render_report(with_where(scenario("hard_fail")), page))
+    caption = "The tasks with hard fails, in the order of the schedule"
+    assert caption not in flat(render_report(scenario("non_inferior"), page))
+    assert caption in text
+    for cell in ("t-07", "2 of 2", "t-07-b, repetition 2", "and 2 more tasks", "no tool"):
+        assert cell in text

@@ -43,6 +43,16 @@ def test_it_stays_short_whatever_it_is_given(scenario, make_proportion) -> None:
     assert f"runs/{'x' * 85}0" in lines
 
 
+def test_the_first_hard_fail_of_the_candidate_is_named(scenario, with_where) -> None:
+    text = render_summary(with_where(scenario("hard_fail")), exit_code=1)
+    assert (
+        "hard fails  baseline 0 in 160 trials; candidate 3 in 160 trials\n"
+        '            candidate, case t-07-b, repetition 2: unknown-tool at calls[0]: no tool "teleport"\n'
+    ) in text
+    wide = with_where(scenario("hard_fail"), text="word " * 200)
+    assert len(render_summary(wide, exit_code=1, paths=PATHS).splitlines()) <= 15
+
+
 @pytest.mark.parametrize(
     "name, code, words",
     [
